@@ -19,7 +19,7 @@ locked = $(1)/bin/pip install --quiet --require-hashes --requirement bootstrap.t
 	&& $(1)/bin/pip install --quiet --require-hashes --requirement $(1)/requirements.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo check check-rust check-python test test-rust test-python test-linux test-slow test-adapters lint lint-adapters lock format agreement bench bench-core docs-tables mutants clean
+.PHONY: help build demo check check-rust check-python test test-rust test-python test-linux test-slow test-adapters lint lint-adapters lock format agreement speed speed-core docs-tables prose mutants clean
 .PHONY: records records-cards records-papers records-trials records-linux records-quic records-agreement records-speed
 .PHONY: setup docs release changelog notices web web-if-able linux-objects linux-objects-if-able
 
@@ -62,6 +62,7 @@ test: setup lint ## Lint, types, and every test.
 
 test-rust: ## The crates' tests.
 	cargo test --workspace --locked
+	cargo test --package fullpipe-sim --no-default-features --test without_toml --locked
 
 test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.
 	$(BIN)/pytest --numprocesses=logical --dist=loadfile --no-loadscope-reorder --durations=15 -m "not slow and not slow_linux"
@@ -108,12 +109,13 @@ records-quic: build ## Controllers of QUIC libraries (Rust 1.95).
 records-agreement: agreement ## Agreement with ns-2.
 	$(BIN)/python docs/tables.py --take
 
-records-speed: bench bench-core ## Packets per second, memory, instructions.
+records-speed: speed speed-core ## Packets per second, memory, instructions.
 	$(BIN)/python docs/tables.py --take
 
 lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --package fullpipe-cc --package fullpipe-sim --package fullpipe-kernel --no-deps --locked
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
@@ -146,18 +148,18 @@ linux-objects: ## The eBPF programs and the guest's agent, into python/fullpipe/
 web-if-able:
 	@if command -v npm >/dev/null && { command -v rustup || test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)"; } >/dev/null; \
 		then $(MAKE) --no-print-directory web; \
-		else echo "no npm, or no Rust for wasm32-unknown-unknown: the bench in the browser is not built, its tests are skipped"; fi
+		else echo "no npm, or no Rust for wasm32-unknown-unknown: the playground is not built, its tests are skipped"; fi
 
-web: ## The bench in the browser, into python/fullpipe/bench/page.html.
+web: ## The playground, into python/fullpipe/playground/page.html.
 	$(MAKE) --quiet --directory web
 
 agreement: build setup ## The whole table of agreement with ns-2.
 	$(BIN)/python -m benchmarks.agreement
 
-bench: build setup ## Packets per second, ns-2 beside.
+speed: build setup ## Packets per second, compared with ns-2.
 	$(BIN)/python -m benchmarks.speed
 
-bench-core: ## The engine alone: criterion's benchmarks, instructions per packet under valgrind, large windows, today's queues.
+speed-core: ## The engine alone: criterion's benchmarks, instructions per packet under valgrind, large windows, today's queues.
 	cargo bench --locked --package fullpipe-sim
 	$(PYTHON) -m benchmarks.speed.instructions
 	$(PYTHON) -m benchmarks.speed.windows
@@ -200,7 +202,7 @@ notices: ## LICENSE-THIRD-PARTY anew, after a change of Cargo.lock.
 	$(PYTHON) release/notices.py
 
 clean: ## Remove what was built.
-	rm -rf $(VENV) target out web/node_modules web/dist python/fullpipe/bench/page.html python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) target out web/node_modules web/dist python/fullpipe/playground/page.html python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
 	find python tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.dependencies: uv.lock bootstrap.txt

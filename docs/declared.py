@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fullpipe.registry import Param, algorithms
+from fullpipe.registry import Param, algorithms, queues
 
 __all__ = ["deviations", "page_of", "parameters", "source_of"]
 
@@ -31,9 +31,10 @@ def source_of(name: str) -> Path:
 
 
 def parameters(name: str) -> str:
-    """Table of the parameters of an algorithm, from the registry."""
+    """Table of the parameters of an algorithm or a queue, from the registry."""
     heads = ("parameter", "unit", "default", "allowed", "meaning", "source")
-    rows = [heads, ("---",) * len(heads), *map(_row, algorithms()[name].params)]
+    known = {**algorithms(), **queues()}
+    rows = [heads, ("---",) * len(heads), *map(_row, known[name].params)]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
 
 
@@ -52,16 +53,20 @@ def _head(source: str) -> Iterator[str]:
 
 
 def _row(param: Param) -> tuple[str, ...]:
-    default = _value(param.default)
+    default = _value(param.default if param.default is not None else param.unset)
     for variant, value in param.variants.items():
         default += f"; {_value(value)} with `{variant}`"
-    unit = param.unit if param.kind == "number" and param.unit else ""
+    unit = param.unit if param.kind in ("number", "whole number") and param.unit else ""
     return (f"`{param.name}`", unit, default, _allowed(param), param.doc, param.source)
 
 
 def _value(value: float | bool | str | None) -> str:
+    if value is None:
+        return "derived"
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, float):
         return re.sub(r"e([+-])0*(\d)", lambda match: f"e{match[1].strip('+')}{match[2]}", f"{value:g}")
     return f"`{value}`"
@@ -70,6 +75,8 @@ def _value(value: float | bool | str | None) -> str:
 def _allowed(param: Param) -> str:
     if param.choices:
         return ", ".join(f"`{choice}`" for choice in param.choices)
+    if param.kind == "packets or time":
+        return "packets or a time"
     if param.min is None or param.max is None:
         return "on, off"
     return f"{_value(param.min)} to {_value(param.max)}"

@@ -13,7 +13,8 @@ There are five kinds. Each stands behind a comment, which readers of the page do
     <!-- table of: linux-queues -->
     <!-- end of table -->
 
-3. One number in a sentence, from a trial (``docs/trials.py``), an item of a paper, ``bench.json``, or ``speed.json``.
+3. One number in a sentence, from a trial (``docs/trials.py``), an item of a paper, ``validation.json``, or
+   ``speed.json``.
    Neither comment starts a line, for example::
 
     CUBIC has <!-- measured: modern/copa: share under jitter, 1 ms | .0% -->22 %<!-- --> of 50 Mbit/s.
@@ -22,8 +23,8 @@ There are five kinds. Each stands behind a comment, which readers of the page do
    setting (``settings-NAME/ITEM``), from ``reports/papers``.
 5. Builds that made the records of a page, between ``<!-- records of this page -->`` and ``<!-- end of records -->``.
 
-``docs/tables.py --take`` first writes the records ``bench.json``, ``speed.json``, and ``papers/*.json`` from the last
-full runs of ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
+``docs/tables.py --take`` first writes the records ``validation.json``, ``speed.json``, and ``papers/*.json`` from
+the last full runs of ``make speed``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
 """
 
 from __future__ import annotations
@@ -182,8 +183,8 @@ def _records_of_table(name: str) -> Iterator[tuple[str, str]]:
         yield from ((f"papers/{rest.partition('/')[0]}.json", item.id) for item in select(rest))
     elif kind == "speed":
         yield "speed.json", SPEED_OF_TABLES.get(name, "speed")
-    elif name == "bench":
-        yield from [("bench.json", "agreement"), ("bench.json", "reproduction"), ("speed.json", "speed")]
+    elif name == "validation":
+        yield from [("validation.json", "agreement"), ("validation.json", "reproduction"), ("speed.json", "speed")]
     elif kind == "quic":
         yield "quic.json", rest
     elif kind == "linux":
@@ -261,14 +262,14 @@ def _item(item_id: str, title: str, figures: dict[str, Any]) -> str:
     checks = judge(known, expected(item_id))
     heads = ("quantity", "published", "measured", "difference", "tolerance", "verdict", "origin")
     said = notes(item_id)
-    misses = dict.fromkeys(f"A miss: {check.miss}" for check in checks if check.status == "documented miss")
+    misses = dict.fromkeys(f"Known discrepancy: {check.miss}" for check in checks if check.status == "documented miss")
     sentences = [filled(text, known) for text in (said["reading"], *misses, *said["deviations"])]
     table = _table((heads, ("---",) * len(heads), *(row_of_check(check, intervals) for check in checks)))
     return f"### {item_id}\n\n{title}.\n\n{table}" + "".join(f"\n{text}\n" for text in sentences if text)
 
 
 def figure(source: str, name: str, form: str | None) -> str:
-    """One value for a sentence: from an item of a paper (``PAPER/ITEM``), ``bench``, ``speed``, or a trial."""
+    """One value for a sentence: from an item of a paper (``PAPER/ITEM``), ``validation``, ``speed``, or a trial."""
     if source in NUMBERS:
         value = NUMBERS[source][0]()[name]
     else:
@@ -278,9 +279,9 @@ def figure(source: str, name: str, form: str | None) -> str:
     return f"{value:{form or '.3g'}}".replace("%", " %")
 
 
-def _numbers_of_bench() -> dict[str, float]:
-    """Counts of checks and cases, from ``bench.json``."""
-    known = json.loads((MEASURED / "bench.json").read_text(encoding="utf-8"))
+def _numbers_of_validation() -> dict[str, float]:
+    """Counts of checks and cases, from ``validation.json``."""
+    known = json.loads((MEASURED / "validation.json").read_text(encoding="utf-8"))
     return {**known["agreement"], **known["reproduction"]}
 
 
@@ -296,7 +297,7 @@ def _numbers_of_speed() -> dict[str, float]:
 
 
 NUMBERS: dict[str, tuple[Callable[[], dict[str, float]], list[tuple[str, str]]]] = {
-    "bench": (_numbers_of_bench, [("bench.json", "agreement"), ("bench.json", "reproduction")]),
+    "validation": (_numbers_of_validation, [("validation.json", "agreement"), ("validation.json", "reproduction")]),
     "speed": (_numbers_of_speed, [("speed.json", "speed")]),
 }
 """Sources of single values other than trials and papers: their values, and the parts of records behind them."""
@@ -367,7 +368,7 @@ def _trial(name: str) -> Any:
 
 
 def speed() -> str:
-    """Speed and memory of fullpipe in each case of ``make bench``."""
+    """Speed and memory of fullpipe in each case of ``make speed``."""
     lines = [
         ("case", "packets/s", "ns per packet", "cost of series", "peak memory (MB)", "with series (MB)"),
         ("---",) * 6,
@@ -467,8 +468,8 @@ def cards() -> dict[str, Any]:
 def linux_comparison(name: str) -> str:
     """Table of ``reports/NAME.json``: for each metric the simulated range and the value on Linux."""
     rows = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
-    if name == "bench":
-        return _table(_bench(rows))
+    if name == "validation":
+        return _table(_validation(rows))
     lines = [HEADS, ("---",) * len(HEADS)]
     for case, row in rows.items():
         pairs = zip(row["low"], row["high"], row["linux"], FORMS, strict=True)
@@ -562,7 +563,7 @@ def _table(lines: Iterable[Iterable[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _bench(known: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def _validation(known: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     """Table of validation and speed on docs/explanation/how-true.md."""
     yield "what", "result", "command"
     yield ("---",) * 3
@@ -584,13 +585,13 @@ def _bench(known: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         ),
         "`make agreement`, [agreement with ns-2](../../reports/agreement.md)",
     )
-    origin = "`make bench`, [speed](../../reports/performance.md)"
+    origin = "`make speed`, [speed](../../reports/performance.md)"
     for case in _speed()["cases"][:3]:
         own = case["packets_per_second"]
         faster = "".join(f"; {_two_digits(own / rate)} times {name}" for name, rate in case["others"].items())
         figure = f"{own / 1e6:.1f} million{faster}"
         yield f"Packets per second: {case['title']}", figure, origin
-        origin = "`make bench`"
+        origin = "`make speed`"
     yield (
         "Repeated run of a scenario and seed",
         "identical bytes on one thread and on two, except `wall_s`, the time that the run took",
@@ -603,13 +604,13 @@ def _two_digits(value: float) -> str:
 
 
 def take(out: Path = ROOT / "out") -> None:
-    """Updates ``bench.json`` from the files of the last full runs; parts without a run stay."""
-    record = MEASURED / "bench.json"
+    """Updates ``validation.json`` from the files of the last full runs; parts without a run stay."""
+    record = MEASURED / "validation.json"
     known = json.loads(record.read_text(encoding="utf-8"))
     found = {name: out / file for name, file in RUNS.items() if (out / file).is_file()}
     for name, file in found.items():
         known[name] = TAKEN[name](json.loads(file.read_text(encoding="utf-8")))
-        records.note("bench.json", [name], MEASURED)
+        records.note("validation.json", [name], MEASURED)
         print(f"{name}: from {file}")
     record.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
     take_speed(out / "speed")
@@ -633,7 +634,7 @@ def take_speed(out: Path, to: Path = MEASURED / "speed.json") -> None:
 
 
 def _taken_case(case: dict[str, Any]) -> dict[str, Any]:
-    """Fastest runs of a case of ``make bench``, and least memory without series and with series."""
+    """Fastest runs of a case of ``make speed``, and least memory without series and with series."""
     runs = case["runs"]
     best = {_short(name): max(run["data_packets"] / run["wall_s"] for run in runs[name]) for name in runs}
     plain, sampled = (name for name in runs if name.startswith("fullpipe"))

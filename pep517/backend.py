@@ -33,8 +33,8 @@ PARTS = {
     "python/fullpipe/linux/guest": "make, clang, llvm-strip, a C compiler, and the headers of libbpf and libc",
     "web": "make, npm, and Rust's target wasm32-unknown-unknown",
 }
-"""What is compiled, and what that needs: the eBPF programs, the guest's agent, and the page of the bench. The page is
-in a source distribution too, so that a wheel can be made of that without npm."""
+"""Compiled parts and their requirements: the eBPF programs, the guest's agent, and the page of the playground. A source
+distribution includes the page, so that a wheel can be built from it without npm."""
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:

@@ -41,7 +41,7 @@ INSIDE = (
     "fullpipe/_core.abi3.so",
     "fullpipe/_core.pyi",
     "fullpipe/py.typed",
-    "fullpipe/bench/page.html",
+    "fullpipe/playground/page.html",
     *(
         f"fullpipe/linux/objects/{name}.bpf.{kind}"
         for name in ("adaptive_aimd", "hyun_jang", "ehstcp")

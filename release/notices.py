@@ -2,7 +2,7 @@
 
 Which crates these are, Cargo says: what the extension module depends on, directly or not, without what runs only while
 compiling. Of two licences at choice the MIT licence is taken. Rust's standard library, the guest's C library and what
-draws in the bench's page are no crates.
+draws in the playground's page are no crates.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ uPlot: MIT
 
 Copyright (c) 2022 Leon Sorokin
 """
-"""In the bench's page; from its file LICENSE, as the package index has it."""
+"""In the playground's page; from its file LICENSE, as the package index has it."""
 
 
 def notices() -> str:

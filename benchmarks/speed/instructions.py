@@ -1,7 +1,7 @@
 """Instructions per data packet, counted by valgrind: equal on every run of a binary, also on a busy machine.
 
 ``python -m benchmarks.speed.instructions [SCENARIO.toml ...]`` counts the given scenarios, by default ten flows and the
-beginnings of the cases of ``make bench``. The default cases are kept in ``out/speed/instructions.json``. It needs cargo
+beginnings of the cases of ``make speed``. The default cases are kept in ``out/speed/instructions.json``. It needs cargo
 and valgrind. For example, ``python -m benchmarks.speed.instructions benchmarks/speed/web.toml`` counts one case.
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from fullpipe.bench import PAGE
+from fullpipe.playground import PAGE
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [

@@ -59,7 +59,7 @@ def test_the_page(browser: Browser, card: dict[str, Any], tmp_path: Path, width:
 @needs_browser
 @needs_page
 def test_a_cells_scenario_is_tried_in_the_bench(browser: Browser, made: Card, tmp_path: Path) -> None:
-    """By a click in the folder that was saved; what the bench measures is what a run here does."""
+    """By a click in the folder that was saved; what the playground measures is what a run here does."""
     made.save(tmp_path / "card")
     context = browser.new_context()
     context.set_offline(True)
@@ -69,18 +69,18 @@ def test_a_cells_scenario_is_tried_in_the_bench(browser: Browser, made: Card, tm
     tried = set()
     for cell in ("step", "iot"):
         details = page.locator("details").filter(has=page.locator("summary strong", has_text=re.compile(f"^{cell}$")))
-        first = details.locator("a[href^='bench.html']").first
+        first = details.locator("a[href^='playground.html']").first
         with context.expect_page() as opened:
             first.click()
-        bench = opened.value
-        bench.locator("#figures dd").first.wait_for()
-        assert bench.locator("#story").inner_text().startswith(f"{cell}, {first.inner_text()}: ")
-        scenario = Scenario.loads(bench.locator("#text").input_value())
+        playground = opened.value
+        playground.locator("#figures dd").first.wait_for()
+        assert playground.locator("#story").inner_text().startswith(f"{cell}, {first.inner_text()}: ")
+        scenario = Scenario.loads(playground.locator("#text").input_value())
         assert scenario in [Scenario.load(file) for file in (tmp_path / "card/scenarios" / cell).rglob("*.toml")]
         used = float(run(scenario).links["utilization"][0].as_py())
-        exact = "text => bench.run(text).then(result => result.numbers('links', 'utilization')[0])"
-        assert bench.evaluate(exact, bench.locator("#text").input_value()) == used
+        exact = "text => playground.run(text).then(result => result.numbers('links', 'utilization')[0])"
+        assert playground.evaluate(exact, playground.locator("#text").input_value()) == used
         tried.add(cell)
-        bench.close()
+        playground.close()
     assert tried == {"step", "iot"}
     context.close()

@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page
 from browser.support import WIDTHS, findings, needs_browser, needs_page
 from conftest import ROOT
 from fullpipe import Result, Scenario
-from fullpipe.bench import NAME
 from fullpipe.papers import PAPERS, select
+from fullpipe.playground import NAME
 from fullpipe.reproduce import Outcome, Rows
 from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import expected
@@ -137,12 +137,12 @@ def test_values_are_read_off_series_zoomed_and_items_filtered(browser: Browser, 
     with page.expect_download() as download:
         article.locator("[data-of=checks]").click()
     first, second, *_ = Path(download.value.path()).read_text().splitlines()
-    assert first.startswith('quantity,"published, or asked",measured')
+    assert first.startswith("quantity,published or required,measured")
     assert second.startswith('"utilization, reno, k=1/8",0.83,')
     page.locator("[data-filter=known]").click()
     shown = page.locator("nav li:visible").all_inner_texts()
     assert 0 < len(shown) < page.locator("nav li").count()
-    assert all("cause named" in text for text in shown)
+    assert all("known discrepancy" in text for text in shown)
     page.close()
 
 
@@ -153,26 +153,26 @@ TRIED = {"hyun-jang/table-1": "proposed-k-1-8", "shorten-leith/figure-5": "adapt
 @needs_page
 @pytest.mark.parametrize("item", TRIED)
 def test_an_items_scenario_is_tried_in_the_bench(browser: Browser, page_file: Path, item: str) -> None:
-    """From a folder of files, by a click: the bench beside the report measures what the item has measured."""
+    """From a folder of files, by a click: the playground beside the report measures what the item has measured."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_offline(True)
     page = context.new_page()
     page.goto(f"{page_file.as_uri()}#{item}")
     tries = page.locator("article:visible .try")
     tries.locator("select").select_option(label=TRIED[item])
-    tries.locator("code", has_text=f"fullpipe bench {item}/{TRIED[item]}/scenario.toml").wait_for()
+    tries.locator("code", has_text=f"fullpipe playground {item}/{TRIED[item]}/scenario.toml").wait_for()
     with context.expect_page() as opened:
         tries.locator(".go").click()
-    bench = opened.value
-    bench.locator("#figures dd").first.wait_for()
-    assert f"{item}, {TRIED[item]}" in bench.locator("#story").inner_text()
+    playground = opened.value
+    playground.locator("#figures dd").first.wait_for()
+    assert f"{item}, {TRIED[item]}" in playground.locator("#story").inner_text()
     measured = Result.load(page_file.parent / item / TRIED[item])
     used = float(measured.links["utilization"][0].as_py())
-    assert bench.locator("#figures dd").first.inner_text() == f"{float(f'{100 * used:.3g}'):g} %"
-    text = bench.locator("#text").input_value()
+    assert playground.locator("#figures dd").first.inner_text() == f"{float(f'{100 * used:.3g}'):g} %"
+    text = playground.locator("#text").input_value()
     assert Scenario.loads(text) == next(iter(select(item))).variant(quick=True)[0][TRIED[item]]
-    exact = "text => bench.run(text).then(result => result.numbers('links', 'utilization')[0])"
-    assert bench.evaluate(exact, text) == used
+    exact = "text => playground.run(text).then(result => result.numbers('links', 'utilization')[0])"
+    assert playground.evaluate(exact, text) == used
     context.close()
 
 
@@ -193,17 +193,17 @@ def test_the_full_report_is_small_enough_for_a_mail(reproduced: dict[str, Any], 
         checks = judge(rows.figures, expected(item.id, quick=figures is None))
         made = {"build": "commit 0123456789ab", "machine": "a machine with a name of some length", "made": "2001-02-03"}
         outcomes.append(Outcome(item, item.scenarios(), {}, rows, checks, "", False, 60.0, **made))
-    text = render(outcomes, report_directory, command="fullpipe reproduce", bench=True)
+    text = render(outcomes, report_directory, command="fullpipe reproduce", playground=True)
     assert len(text.encode()) + (report_directory / NAME).stat().st_size < MOST_BYTES
 
 
 @needs_page
-def test_every_item_can_be_tried_and_with_the_bench_the_report_is_small_enough_for_a_mail(
+def test_every_item_can_be_tried_and_with_the_playground_the_report_is_small_enough_for_a_mail(
     reproduced: dict[str, Any], page_file: Path
 ) -> None:
     articles = dict(re.findall(r'data-item="(\S+)">(.*?)</article>', page_file.read_text(), re.DOTALL))
     for item in reproduced["items"]:
-        (found,) = re.findall(r'class="go" href="(bench.html#s=[\w-]+)"', articles[item["id"]])
+        (found,) = re.findall(r'class="go" href="(playground.html#s=[\w-]+)"', articles[item["id"]])
         assert found
     pages = [page_file, page_file.parent / NAME]
     assert sum(page.stat().st_size for page in pages) < 2e6

@@ -62,7 +62,7 @@ def test_the_notices_name_what_is_linked_in_and_nothing_else() -> None:
     } <= named  # the bindings; one under MIT alone; the parser, and what it needs
     assert named.isdisjoint({"syn", "proptest", "criterion", "fullpipe-cc"})  # macros, tests, ours
     assert "LGPL-2.1" in text
-    assert "uPlot" in text  # draws in the bench's page
+    assert "uPlot" in text  # draws in the playground's page
 
 
 def targets() -> set[str]:

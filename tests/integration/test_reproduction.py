@@ -110,7 +110,7 @@ def test_a_failure_is_shown_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     outcome.save(tmp_path / item.id)
     text = write_report([outcome], tmp_path, command="fullpipe reproduce <x>").read_text(encoding="utf-8")
     assert outcome.status == "fail"
-    assert '<span class="badge fail">misses</span>' in text
+    assert '<span class="badge fail">discrepancy</span>' in text
     assert "<script>alert" not in text
     assert "fullpipe reproduce &lt;x&gt;" in text
 

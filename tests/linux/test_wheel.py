@@ -125,8 +125,8 @@ def test_objects_and_their_source_are_inside(installed: Path) -> None:
 
 
 def test_the_page_is_inside(installed: Path, tmp_path: Path) -> None:
-    assert fullpipe(installed, "bench", "--out", str(tmp_path / "bench.html")).returncode == 0
-    assert "<title>fullpipe bench</title>" in (tmp_path / "bench.html").read_text()
+    assert fullpipe(installed, "playground", "--out", str(tmp_path / "playground.html")).returncode == 0
+    assert "<title>fullpipe playground</title>" in (tmp_path / "playground.html").read_text()
 
 
 def test_no_path_of_the_builder_is_inside(installed: Path) -> None:

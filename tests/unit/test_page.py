@@ -51,13 +51,13 @@ def test_each_figure_stands_under_its_heading() -> None:
     }
     assert list(cells(BELOW)) == HEADINGS
     assert (cells(BELOW)["published"], cells(BELOW)["measured"], cells(BELOW)["difference"]) == ("100", "97.5", "-2.50")
-    assert cells(BELOW)["verdict"] == "misses"
+    assert cells(BELOW)["verdict"] == "discrepancy"
     assert (cells(ABOVE)["published"], cells(ABOVE)["measured"], cells(ABOVE)["difference"]) == (
         "20",
         "31.25",
         "+11.25",
     )
-    assert cells(ABOVE)["verdict"] == "misses, cause named"
+    assert cells(ABOVE)["verdict"] == "known discrepancy"
 
 
 def test_a_shape_shows_what_it_judges() -> None:
@@ -74,7 +74,7 @@ def test_a_shape_shows_what_it_judges() -> None:
     bounds = Shape(**common, shape="bounds", figures={"a": 0.5, "b": 12345.6}, at_least=0.25, at_most=2e4)
     assert (cells(bounds)["asked"], cells(bounds)["measured"]) == (">= 0.25 and <= 20000", "0.5 to 12,346")
     same = Shape(**common, shape="bounds", figures={"a": 0.5, "b": 0.5}, at_least=0.6)
-    assert (cells(same)["measured"], cells(same)["verdict"]) == ("0.5", "misses")
+    assert (cells(same)["measured"], cells(same)["verdict"]) == ("0.5", "discrepancy")
     below = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0}, than={"c": 3.0, "d": 5.0})
     assert cells(below)["measured"] == "1 < 3; 2 < 5"
     three = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0, "c": 3.0}, than={"d": 4.0, "e": 5.0, "f": 6.0})

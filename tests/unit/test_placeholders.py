@@ -77,7 +77,7 @@ def test_the_page_says_which_variant_and_which_engine(
     assert (f"The link is used to {outcome.figures['utilization, reno, k=1/8']:.4f}." in text) is reading
     assert re.findall(r"(?:Quick|Linux): brief\.", text) == ([label] if label else [])
     assert f"<code>fullpipe reproduce hyun-jang/table-1{command}</code>" in text
-    assert f"comes from runs {engine} that were made for this page" in text
+    assert f"All measured values come from runs {engine} for this page." in text
     assert f"<dt>engine</dt> <dd>{engine}</dd>" in text
     assert ("Quick variants" in text, "Linux variants" in text) == (command == " --quick", "linux" in command)
 

@@ -433,7 +433,7 @@ def test_reproduce_in_words(printed: Printed) -> None:
     assert printed().endswith("paper/table-9: all 2 checks pass; 3.2 s; kept from an earlier run\n")
     reproduce._print(outcome(AGREES, ABOVE, engine="linux", shortened="one flow"))
     assert printed().endswith(
-        "cause of a miss: its timer is coarse\nLinux: one flow\npaper/table-9: 1 of 2 documented as missed; 3.2 s\n"
+        "cause of a known discrepancy: its timer is coarse\nLinux: one flow\npaper/table-9: 1 of 2 are known discrepancies; 3.2 s\n"
     )
 
 

@@ -1,4 +1,4 @@
-/** The bench: what the reader does becomes a scenario, the scenario a run, the run pictures and figures. */
+/** The playground: what the reader does becomes a scenario, the scenario a run, the run pictures and figures. */
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { Controls, MINE } from "./controls";
@@ -19,7 +19,7 @@ const SOON_MS = 400;
 
 const element = (id: string) => document.getElementById(id)!;
 
-class Bench {
+class Playground {
   private wanted = false;
   private began: number | null = null;
   private text = "";
@@ -236,30 +236,30 @@ class Bench {
 }
 
 /** Shows the scenario of the address, the scenario that was put into the page, or the first preset. */
-async function showFirst(bench: Bench): Promise<void> {
+async function showFirst(playground: Playground): Promise<void> {
   const given = JSON.parse(element("given").textContent ?? "null") as string | null;
   const preset = { text: given ?? PRESETS[0]!.text, code: null };
   try {
-    bench.show((await carried(location.hash)) ?? preset);
+    playground.show((await carried(location.hash)) ?? preset);
   } catch (error) {
-    bench.show(preset);
-    bench.refuseLink(error);
+    playground.show(preset);
+    playground.refuseLink(error);
   }
 }
 
 async function begin(): Promise<void> {
   const engine = await Engine.load();
-  const bench = new Bench(engine, await engine.catalogue());
-  await showFirst(bench);
-  // For the console: `await bench.run(toml, javascript)` has the tables of a run, `bench.take(toml)` shows it.
+  const playground = new Playground(engine, await engine.catalogue());
+  await showFirst(playground);
+  // For the console: `await playground.run(toml, javascript)` has the tables of a run, `playground.take(toml)` shows it.
   let second: Engine | null = null;
   const run = async (text: string, code: string | null = null) => (second ??= await Engine.load()).run(text, code);
-  Object.assign(window, { bench: { run, take: (text: string) => bench.take(text) } });
+  Object.assign(window, { playground: { run, take: (text: string) => playground.take(text) } });
 }
 
 begin().catch((error: unknown) => {
   const notice = element("notice");
   notice.className = "wrong";
-  notice.textContent = `This browser cannot run the bench: ${(error as Error).message}`;
+  notice.textContent = `This browser cannot run the playground: ${(error as Error).message}`;
   notice.hidden = false;
 });

@@ -72,6 +72,16 @@ impl TypedField for f64 {
     }
 }
 
+impl TypedField for u32 {
+    fn read(params: &Params, name: &str) -> u32 {
+        u32::try_from(params.whole(name)).expect("a range that fits")
+    }
+
+    fn value(&self) -> Option<Value> {
+        Some(Value::Whole(u64::from(*self)))
+    }
+}
+
 impl TypedField for bool {
     fn read(params: &Params, name: &str) -> bool {
         params.flag(name)

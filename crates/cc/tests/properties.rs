@@ -89,6 +89,7 @@ fn value(param: &Param) -> BoxedStrategy<Value> {
         (Kind::Number { min, max }, Some(Value::Number(default))) => {
             prop_oneof![Just(default), min..=max, Just(min), Just(max)].prop_map(Value::Number).boxed()
         }
+        (Kind::Whole { min, max }, _) => prop_oneof![min..=max, Just(min), Just(max)].prop_map(Value::Whole).boxed(),
         (Kind::Flag, _) => any::<bool>().prop_map(Value::Flag).boxed(),
         (Kind::Choice(names), _) => prop::sample::select(names).prop_map(Value::Name).boxed(),
         (kind, _) => panic!("{}: {kind:?}", param.name),

@@ -58,6 +58,7 @@ fn every_parameter_is_documented_and_its_default_allowed() {
                         assert!(!param.kind.admits(Value::Number(outside)), "{name} = {outside}");
                     }
                 }
+                Kind::Whole { max, .. } => assert!(!param.kind.admits(Value::Whole(max + 1)), "{name}"),
                 Kind::Flag => assert!(!param.kind.admits(Value::Number(1.0)), "{name}"),
                 Kind::Choice(names) => assert!(names.len() > 1 && !param.kind.admits(Value::Name("")), "{name}"),
                 kind => panic!("{name}: {kind:?}"),

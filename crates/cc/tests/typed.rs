@@ -31,6 +31,7 @@ fn other(param: &Param) -> Value {
     match (param.kind, param.default.expect("a default")) {
         (Kind::Number { min, max }, Value::Number(x)) if x == max => Value::Number(min),
         (Kind::Number { max, .. }, Value::Number(x)) => Value::Number(x + (max - x).min(1.0) / 2.0),
+        (Kind::Whole { max, .. }, Value::Whole(n)) => Value::Whole(if n < max { n + 1 } else { n - 1 }),
         (Kind::Flag, Value::Flag(flag)) => Value::Flag(!flag),
         (Kind::Choice(names), _) => Value::Name(names[1]),
         (kind, _) => panic!("{}: {kind:?}", param.name),

@@ -118,7 +118,7 @@ impl Machine {
         self.memory.region(&self.program.layout, SOCKET)
     }
 
-    /// The bytes of the sample that [`Machine::sample`] points to.
+    /// The bytes of the sample that the machine points to.
     #[inline]
     pub fn sample_mut(&mut self) -> &mut [u8] {
         self.memory.region_mut(&self.program.layout, SAMPLE)

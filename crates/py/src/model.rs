@@ -169,7 +169,7 @@ pub fn refused(py: Python, stopped: Stopped) -> PyErr {
 
 /// A wrong scenario as Python's exception.
 pub fn raise(fault: Fault) -> PyErr {
-    Problem::new_err((fault.key, fault.what, fault.line))
+    Problem::new_err((fault.key, fault.what.to_string(), fault.line))
 }
 
 /// A value of a scenario as Python's own.

@@ -7,7 +7,7 @@
 //! - [`Catalogue::with_source`]: algorithms that a scenario names by a table with a key of the source's own, such as
 //!   `algorithm = { object = "my.bpf.o", struct_ops = "name", params = { beta = 0.9 } }`.
 
-use crate::scenario::{Problem, Recovery, Table};
+use crate::scenario::{Problem, Recovery, Table, Value as Tree};
 use crate::transport::ecn::EcnMode;
 use fullpipe_cc::params::{Group, Info, Kind, MadeForEcn, Param, Params, Value};
 use fullpipe_cc::{CongestionControl, Start, registry};
@@ -159,9 +159,10 @@ impl Catalogue {
     pub fn embed(&self, tree: &mut Table, folder: &Path) -> Result<(), Problem> {
         crate::scenario::read_traces(tree, folder)?;
         for kind in ["flows", "web"] {
-            let groups = tree.get_mut(kind).and_then(toml::Value::as_array_mut).into_iter().flatten();
+            let groups = tree.get_mut(kind).and_then(Tree::as_array_mut).into_iter().flatten();
             for (index, group) in groups.enumerate() {
-                let Some(table) = group.get_mut("algorithm").and_then(toml::Value::as_table_mut) else { continue };
+                let algorithm = group.as_table_mut().and_then(|group| group.get_mut("algorithm"));
+                let Some(table) = algorithm.and_then(Tree::as_table_mut) else { continue };
                 let Some(source) = self.source_of(table) else { continue };
                 let place = format!("{kind}[{index}].algorithm");
                 source.embed(table, folder).map_err(|(key, what)| Problem::within(&place, &key, what))?;

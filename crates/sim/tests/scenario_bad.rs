@@ -753,7 +753,7 @@ fn every_parameter_of_a_queue_has_bounds() {
                 Kind::PacketsOrTime => "1000 s".into(),
                 Kind::Number { max, .. } => written(Given::Number(2.0 * max)),
                 Kind::Whole { max, .. } => written(Given::Whole(2 * max)),
-                Kind::Flag => 1.into(),
+                Kind::Flag => 1_i64.into(),
                 Kind::Choice(_) => "none of these".into(),
             };
             for value in [beyond, Value::Array(vec![])] {
@@ -870,7 +870,7 @@ fn messages_stay_short_and_printable_whatever_stands_in_the_scenario() {
         Value::from(f64::MAX),
         Value::from(-f64::MIN_POSITIVE),
         Value::from(i64::MIN),
-        Value::from(vec![1; 100_000]),
+        Value::Array(vec![Value::Integer(1); 100_000]),
     ];
     let mut refused = 0;
     for nasty in &nasty {

@@ -22,7 +22,7 @@ impl Answer {
     pub fn problem(problem: &Problem) -> Answer {
         let text = json::table([
             ("key", json::text(&problem.key)),
-            ("what", json::text(&problem.what)),
+            ("what", json::text(&problem.what.to_string())),
             ("line", problem.line.map_or("null".to_owned(), |line| line.to_string())),
         ]);
         Answer { text, numbers: Vec::new() }
@@ -33,7 +33,7 @@ impl Answer {
         match stopped {
             Stopped::Memory(problem) => Answer::problem(&problem),
             Stopped::Invalid(invalid) => Answer::problem(&invalid.into()),
-            other => Answer::problem(&Problem { key: String::new(), what: other.to_string(), line: None }),
+            other => Answer::problem(&Problem::new("", other.to_string())),
         }
     }
 

@@ -140,7 +140,7 @@ pub fn check_samples(scenario: &Scenario) -> Result<(), Problem> {
     let what = format!(
         "{samples} samples of series are more than a page can show; allowed: at most {MOST_SAMPLES}, by a longer interval or \"off\""
     );
-    Err(Problem { key: "series_interval".to_owned(), what, line: None })
+    Err(Problem::new("series_interval", what))
 }
 
 /// Those that a scenario may name.

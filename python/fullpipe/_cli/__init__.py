@@ -22,19 +22,22 @@ from fullpipe.errors import AlgorithmError, FullpipeError, InputError
 __all__ = ["fullpipe_command", "main"]
 
 COMMANDS = {
-    "run": "Run a scenario: figures per link and per flow.",
-    "compare": "Run a scenario with several algorithms, side by side.",
-    "duel": "Set two algorithms against each other: shares, harm and RTT.",
-    "evaluate": "Judge an algorithm after RFC 9743, relative to NewReno and CUBIC.",
-    "size": "Find the smallest buffer that reaches a utilization.",
-    "sweep": "Run a scenario many times, along axes and over seeds.",
+    "run": "Run a scenario and print metrics of each link and flow.",
+    "compare": "Run a scenario with several algorithms and compare their metrics.",
+    "duel": "Let two algorithms compete: shares, harm, and RTT.",
+    "evaluate": "Evaluate an algorithm by RFC 9743, compared with NewReno and CUBIC.",
+    "size": "Find the smallest buffer that meets a target, such as a utilization.",
+    "sweep": "Run a scenario with many settings and seeds.",
     "algorithms": "List the algorithms, their papers and parameters.",
     "queues": "List the queueing disciplines, their sources and parameters.",
     "reproduce": "Reproduce the papers' tables and figures.",
-    "bench": "Open the bench in the browser: every change simulates again.",
-    "linux": "Run scenarios on a real kernel; load our algorithms into this one.",
+    "playground": "Open the playground, a page in the browser that simulates each change.",
+    "linux": "Run scenarios on a real Linux kernel, and load algorithms into yours.",
 }
-"""The commands and what they do; each is the function `command` of the module of its name."""
+"""The commands and their summaries. Each command is the function `command` of the module of its name."""
+
+ALIASES = {"bench": "playground"}
+"""Former names of commands, which scripts may still use. The help does not list them."""
 
 NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """What click raises where arguments are missing altogether; its text is the help. None before click 8.2."""
@@ -51,7 +54,8 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command called ``cmd_name``."""
+        """The command called ``cmd_name``, which may be a former name."""
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"fullpipe._cli.{cmd_name}").command
@@ -61,7 +65,12 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the first argument names, or the one that is like it in a message."""
-        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+        if (
+            args[0] not in COMMANDS
+            and args[0] not in ALIASES
+            and not args[0].startswith("-")
+            and not ctx.resilient_parsing
+        ):
             ctx.fail(unknown("command", args[0], COMMANDS))
         return super().resolve_command(ctx, args)
 
@@ -74,7 +83,7 @@ class Commands(click.Group):
 @click.group("fullpipe", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(fullpipe.__version__, prog_name="fullpipe")
 def fullpipe_command() -> None:
-    """A bench for TCP congestion control: one scenario in, one result out."""
+    """Deterministic packet-level simulator and test suite for TCP and QUIC congestion control."""
 
 
 def main() -> NoReturn:

@@ -27,7 +27,7 @@ from fullpipe.runs.engines import ENGINES
 
 __all__ = ["command"]
 
-VERDICTS = {"pass": "pass", "documented miss": "miss, documented", "fail": "MISS"}
+VERDICTS = {"pass": "pass", "documented miss": "known discrepancy", "fail": "DISCREPANCY"}
 
 
 @click.command("reproduce")
@@ -37,17 +37,23 @@ VERDICTS = {"pass": "pass", "documented miss": "miss, documented", "fail": "MISS
     "papers",
     multiple=True,
     metavar="DIR",
-    help="The directory of a paper of your own; without PAPER or ITEM, all its items.",
+    help="Directory of your own paper. Without PAPER or ITEM, all its results.",
 )
-@click.option("--list", "only_list", is_flag=True, help="List the items and run nothing.")
-@click.option("--quick", is_flag=True, help="Shorten the runs; the output says how.")
+@click.option("--list", "only_list", is_flag=True, help="List the results and exit.")
+@click.option("--quick", is_flag=True, help="Shorten the runs. The output states the changes.")
 @click.option(
-    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the scenarios."
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="Engine that runs the scenarios.",
 )
 @kernel_option
 @json_option
 @click.option(
-    "--out", metavar="DIR", help="Write the report into DIR, the items into DIR/PAPER/ITEM; keep finished ones."
+    "--out",
+    metavar="DIR",
+    help="Write the report into DIR and each result into DIR/PAPER/ITEM. Finished results are cached.",
 )
 @click.pass_context
 def command(
@@ -61,10 +67,10 @@ def command(
     as_json: bool,
     out: str | None,
 ) -> None:
-    """Reproduce the papers' tables and figures: all, one paper's, or one.
+    """Reproduce tables and figures of papers: all, those of a paper, or one.
 
-    With --out, an item that is in DIR already is kept if the program and its scenarios are the same. Exit status 1 if a
-    check misses and the cause is not documented.
+    With --out, a result in DIR is cached: it runs again only if the program or its scenarios changed. The exit status
+    is 1 if a check fails and the cause is not known.
     """
     with code_of_others():
         chosen = select(item, papers)
@@ -85,7 +91,7 @@ def command(
         _print_summary(outcomes)
     if out is not None:
         report = write_report(outcomes, out, command=shlex.join(["fullpipe", *sys.argv[1:]]))
-        note(f"the report is {report}; scenarios, results and pictures are beside it")
+        note(f"wrote the report {report}, with scenarios, results, and plots in its directory")
     if any(outcome.status == "fail" for outcome in outcomes):
         context.exit(1)
     return None
@@ -98,7 +104,7 @@ def _print(outcome: Outcome) -> None:
         [row(check, outcome.rows.intervals) for check in outcome.checks],
     )
     for cause in dict.fromkeys(check.miss for check in outcome.checks if check.status == "documented miss"):
-        click.echo(f"cause of a miss: {cause}")
+        click.echo(f"cause of a known discrepancy: {cause}")
     if outcome.shortened:
         click.echo(f"{'Linux' if outcome.engine == 'linux' else 'quick'}: {outcome.shortened}")
     kept = "; kept from an earlier run" if outcome.kept else ""
@@ -107,8 +113,8 @@ def _print(outcome: Outcome) -> None:
 
 def _print_summary(outcomes: list[Outcome]) -> None:
     print_table(
-        "Items",
-        ("item", "verdict", "checks", "passed", "wall time"),
+        "Results",
+        ("result", "verdict", "checks", "passed", "wall time"),
         [
             (
                 outcome.item.id,
@@ -128,8 +134,8 @@ def _verdict(outcome: Outcome) -> str:
     documented, missed = (sum(c.status == status for c in outcome.checks) for status in ("documented miss", "fail"))
     if not documented and not missed:
         return f"all {count} checks pass"
-    parts = [f"{missed} of {count} checks missed"] if missed else []
-    return ", ".join(parts + ([f"{documented} of {count} documented as missed"] if documented else []))
+    parts = [f"{missed} of {count} checks fail"] if missed else []
+    return ", ".join(parts + ([f"{documented} of {count} are known discrepancies"] if documented else []))
 
 
 def row(check: Check, intervals: Mapping[str, Mapping[str, float | None]]) -> tuple[str, ...]:

@@ -31,6 +31,8 @@
 //!   and the other flows follow. `competitive = true` is the rule of the paper.
 //! - **Losses**: in default mode Copa ignores them, as in the paper, except that a loss ends slow start at the current window. **A timeout**
 //!   leaves one segment and starts slow start again, as in ccp_copa. **A mark** (ECN) counts as a loss.
+//! - **Recovery** is `rack` by default. Copa does not reduce its window for a loss, so after an overflow it loses retransmissions too. The
+//!   authors' sender and mvfst detect these by the order of transmissions; `sack` waits for a timeout.
 //! - **Before the first RTT sample** the first window leaves at once.
 //! - **Segments** are counted, whatever `byte_counting` is; slow start counts ACKs as the sender counts them. In recovery, and while
 //!   the application or the receiver limits the sender, the window may fall but does not grow.
@@ -59,7 +61,7 @@ pub const COPA: Info = Info {
     name: "copa",
     paper: "V. Arun, H. Balakrishnan, Copa: Practical Delay-Based Congestion Control for the Internet, NSDI 2018",
     group: Group::Delay,
-    recovery: "sack",
+    recovery: "rack",
     own_slow_start: true,
     ecn: None,
     params: CopaParams::PARAMS,

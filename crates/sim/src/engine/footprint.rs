@@ -212,7 +212,7 @@ fn series_bytes(scenario: &Scenario) -> u64 {
 }
 
 fn problem(key: impl Into<String>, what: String) -> Problem {
-    Problem { key: key.into(), what, line: None }
+    Problem::new(key, what)
 }
 
 /// Bytes as people read them, in a unit that they may write.

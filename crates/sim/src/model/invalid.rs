@@ -1,6 +1,6 @@
 //! Faults of a scenario's data, each with its key, the value found, and the values allowed.
 
-use crate::scenario::problem::{Problem, listed, nearest, number, quoted};
+use crate::scenario::problem::{number, unknown};
 use crate::scenario::units::{DATA, PACKETS, RATE, TIME};
 use fullpipe_cc::Nanos;
 use std::fmt;
@@ -87,6 +87,12 @@ impl Invalid {
             | Invalid::Conflict { key, .. } => key,
         }
     }
+
+    /// Fault without its key, for messages that begin with the key.
+    pub(crate) fn without_key(&self) -> String {
+        let line = self.to_string();
+        line.strip_prefix(self.key()).unwrap_or(&line).trim_start_matches([':', ' ']).to_owned()
+    }
 }
 
 impl fmt::Display for Invalid {
@@ -95,9 +101,7 @@ impl fmt::Display for Invalid {
             Invalid::OutOfRange { key, got, allowed } => write!(f, "{key} must be in {allowed}, got {got}"),
             Invalid::Unknown { key, thing, name, allowed } => {
                 let names: Vec<&str> = allowed.iter().map(String::as_str).collect();
-                let hint = nearest(name, &names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-                let allowed = if names.is_empty() { "none".to_owned() } else { listed(&names) };
-                write!(f, "{key}: unknown {thing} {}{hint} (allowed: {allowed})", quoted(name))
+                write!(f, "{key}: {}", unknown(thing, name, &names))
             }
             Invalid::Requires { key, what } => write!(f, "{key} requires {what}"),
             Invalid::Conflict { key, with } => write!(f, "{key} conflicts with {with}"),
@@ -106,14 +110,6 @@ impl fmt::Display for Invalid {
 }
 
 impl std::error::Error for Invalid {}
-
-impl From<Invalid> for Problem {
-    fn from(invalid: Invalid) -> Problem {
-        let (key, line) = (invalid.key().to_owned(), invalid.to_string());
-        let what = line.strip_prefix(&key).unwrap_or(&line).trim_start_matches([':', ' ']).to_owned();
-        Problem { key, what, line: None }
-    }
-}
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

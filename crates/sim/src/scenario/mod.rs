@@ -15,9 +15,11 @@ pub(crate) mod problem;
 mod queue;
 mod reader;
 mod render;
+#[cfg(feature = "toml")]
 mod text;
 mod trace;
 mod traffic;
+mod tree;
 pub(crate) mod units;
 mod warnings;
 
@@ -29,11 +31,12 @@ pub use crate::transport::recovery::Recovery;
 pub use crate::transport::rto::RtoRule;
 pub use fullpipe_cc::SlowStart;
 pub(crate) use network::buffer_key;
-pub use problem::Problem;
+pub use problem::{Problem, Wrong};
+#[cfg(feature = "toml")]
 pub use text::parse;
-/// The tree of values a scenario is read from and written to.
-pub use toml::{Table, Value};
 pub use trace::{Trace, read_traces};
+/// The tree of values a scenario is read from and written to.
+pub use tree::{Table, Value};
 pub use units::{Quantity, quantity, units};
 
 use crate::catalogue::Foreign;

@@ -51,7 +51,9 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
     let mut path = Vec::new();
     for value in list {
         let Some(name) = value.as_str() else { return problem(format!("{} is not a link's name", kind(value))) };
-        let Some(index) = names.iter().position(|n| *n == name) else { return problem(unknown("link", name, &names)) };
+        let Some(index) = names.iter().position(|n| *n == name) else {
+            return Err(reader.problem("path", unknown("link", name, &names)));
+        };
         if path.contains(&index) {
             return problem(format!("a loop: {} is crossed twice", quoted(name)));
         }

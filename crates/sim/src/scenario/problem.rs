@@ -1,28 +1,118 @@
-//! What is wrong with a scenario, in one line.
+//! Faults of a scenario as it is read: the key, the line, and an enum of what is wrong, which displays as one line.
 
+use crate::model::Invalid;
 use std::fmt;
 
-/// The first thing found wrong with a scenario.
+/// First fault found in a scenario.
 ///
-/// Displays as one line, `links[0].rate: "100" has no unit; write e.g. "100 Mbit/s"`; whoever knows the file's name puts
-/// it, and `line`, in front. What it repeats of the scenario is short and printable: see the functions below.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Displays as one line, `links[0].rate: "100" has no unit; write e.g. "100 Mbit/s"`, without the file's name and the line number. Text of
+/// the scenario that it repeats is short and printable: see the functions below.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// Where: `links[0].rate`; empty for a fault of the TOML text itself.
+    /// Key, for example `links[0].rate`; empty for a fault of the TOML text itself.
     pub key: String,
-    /// What is wrong and what is allowed.
-    pub what: String,
+    /// Fault and allowed values.
+    pub what: Wrong,
     /// Line of the TOML text, from 1; `None` for a scenario that did not come from text.
     pub line: Option<usize>,
 }
 
+/// Kind of fault of a key, with its values.
+///
+/// ```
+/// use fullpipe_sim::Scenario;
+/// use fullpipe_sim::scenario::{Table, Value, Wrong};
+///
+/// let tree: Table = [("duration".to_owned(), Value::from("5 s")), ("sed".to_owned(), Value::from(1_i64))].into_iter().collect();
+/// let problem = Scenario::from_value(&tree).unwrap_err();
+/// assert_eq!(problem.key, "sed");
+/// assert!(matches!(problem.what, Wrong::Unknown { thing: "key", .. }));
+/// assert!(problem.to_string().starts_with("sed: unknown key \"sed\"; did you mean \"seed\"?"));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Wrong {
+    /// Text that is not TOML.
+    Syntax(String),
+    /// Key that has to be there.
+    Missing {
+        /// Text that could be there, for example `duration = "400 s"`.
+        example: String,
+    },
+    /// Name that nothing has.
+    Unknown {
+        /// Kind of thing, for example `algorithm`.
+        thing: &'static str,
+        /// Name found.
+        name: String,
+        /// Names allowed.
+        allowed: Vec<String>,
+    },
+    /// Value of another type.
+    Type {
+        /// Type allowed, with an example.
+        expected: String,
+        /// Value found.
+        found: String,
+    },
+    /// Value outside its range.
+    OutOfRange {
+        /// Value found.
+        got: String,
+        /// Values allowed.
+        allowed: String,
+    },
+    /// Fault of the scenario's data, however it was built.
+    Invalid(Box<Invalid>),
+    /// Relation between keys, or a form of one, that does not hold.
+    Rule(String),
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Wrong::Syntax(what) => write!(f, "not TOML: {what}"),
+            Wrong::Missing { example } => write!(f, "missing; write e.g. {example}"),
+            Wrong::Unknown { thing, name, allowed } => {
+                let names: Vec<&str> = allowed.iter().map(String::as_str).collect();
+                let hint = nearest(name, &names).map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+                let allowed = if names.is_empty() { "none".to_owned() } else { listed(&names) };
+                write!(f, "unknown {thing} {}{hint} (allowed: {allowed})", quoted(name))
+            }
+            Wrong::Type { expected, found } => write!(f, "expected {expected}; found {found}"),
+            Wrong::OutOfRange { got, allowed } => write!(f, "{got} is out of range; allowed: {allowed}"),
+            Wrong::Invalid(invalid) => f.write_str(&invalid.without_key()),
+            Wrong::Rule(what) => f.write_str(what),
+        }
+    }
+}
+
+impl From<String> for Wrong {
+    fn from(what: String) -> Wrong {
+        Wrong::Rule(what)
+    }
+}
+
+impl From<&str> for Wrong {
+    fn from(what: &str) -> Wrong {
+        Wrong::Rule(what.to_owned())
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Problem {
+        Problem { key: invalid.key().to_owned(), what: Wrong::Invalid(Box::new(invalid)), line: None }
+    }
+}
+
 impl Problem {
-    pub(super) fn new(key: impl Into<String>, what: impl Into<String>) -> Self {
+    /// Fault of a key, for example of a limit that a program sets on scenarios.
+    pub fn new(key: impl Into<String>, what: impl Into<Wrong>) -> Self {
         Problem { key: key.into(), what: what.into(), line: None }
     }
 
-    /// A problem with `key` of the table at `place`, or with the table where the key is empty.
-    pub(crate) fn within(place: &str, name: &str, what: impl Into<String>) -> Self {
+    /// Fault of `key` of the table at `place`, or of the table where the key is empty.
+    pub(crate) fn within(place: &str, name: &str, what: impl Into<Wrong>) -> Self {
         let at = if name.is_empty() { place.to_owned() } else { format!("{place}.{}", key(name)) };
         Problem::new(at, what)
     }
@@ -31,7 +121,7 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if self.key.is_empty() {
-            return f.write_str(&self.what);
+            return self.what.fmt(f);
         }
         write!(f, "{}: {}", self.key, self.what)
     }
@@ -39,24 +129,23 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// `unknown algorithm "reon"; did you mean "reno"? (allowed: tahoe, reno)`
-pub(crate) fn unknown(thing: &str, found: &str, allowed: &[&str]) -> String {
-    let hint = nearest(found, allowed).map_or(String::new(), |name| format!("; did you mean {name:?}?"));
-    let allowed = if allowed.is_empty() { "none".to_owned() } else { listed(allowed) };
-    format!("unknown {thing} {}{hint} (allowed: {allowed})", quoted(found))
+/// Unknown name, for example `unknown algorithm "reon"; did you mean "reno"? (allowed: tahoe, reno)`.
+pub(crate) fn unknown(thing: &'static str, found: &str, allowed: &[&str]) -> Wrong {
+    let allowed = allowed.iter().map(|name| (*name).to_owned()).collect();
+    Wrong::Unknown { thing, name: found.to_owned(), allowed }
 }
 
-/// Characters of one piece of the scenario that a message repeats, at most.
+/// Most characters of one piece of the scenario that a message repeats.
 const LONGEST: usize = 60;
 
-/// Text as messages show it: in quotes, cut where it is long, and escaped where it could not be seen or would move what stands
-/// about it (control characters, marks of direction).
+/// Text as messages show it: in quotes, cut where it is long, and escaped where it could not be seen or would move the text around
+/// it (control characters, marks of direction).
 pub(crate) fn quoted(text: &str) -> String {
     let (shown, rest) = cut(text, LONGEST);
     format!("{shown:?}{rest}")
 }
 
-/// A key as messages show it: as it is where it is short and needs no quotes in TOML, else as [`quoted`] shows it.
+/// Key as messages show it: unchanged if it is short and needs no quotes in TOML, otherwise as [`quoted`] shows it.
 pub(crate) fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=LONGEST).contains(&name.len()) && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
@@ -70,12 +159,13 @@ pub(crate) fn listed(names: &[&str]) -> String {
     shown.join(", ") + &more
 }
 
-/// A number as messages show it: with an exponent where it would take dozens of digits.
+/// Number as messages show it: with an exponent where it would take dozens of digits.
 pub(crate) fn number(x: f64) -> String {
     if x == 0.0 || (1e-6..1e16).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }
 }
 
-/// A message of another library's, which may repeat parts of the scenario.
+/// Message of another library, which may repeat parts of the scenario.
+#[cfg(feature = "toml")]
 pub(crate) fn message(text: &str) -> String {
     const LONGEST: usize = 300;
     unquoted(&text.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST)
@@ -83,11 +173,11 @@ pub(crate) fn message(text: &str) -> String {
 
 fn unquoted(text: &str, longest: usize) -> String {
     let (shown, rest) = cut(text, longest);
-    // Quotes need no escape where none stand about the text.
+    // Quotes need no escape, since none enclose the text.
     format!("{}{rest}", shown.escape_debug()).replace(r#"\""#, "\"").replace(r"\'", "'")
 }
 
-/// The first `longest` characters, and dots where there are more.
+/// First `longest` characters, and dots where there are more.
 fn cut(text: &str, longest: usize) -> (&str, &'static str) {
     match text.char_indices().nth(longest) {
         Some((end, _)) => (&text[..end], "..."),
@@ -95,7 +185,7 @@ fn cut(text: &str, longest: usize) -> (&str, &'static str) {
     }
 }
 
-/// The name most like `found`, unless none is at all like it.
+/// Name most like `found`; `None` where no name is similar.
 pub(crate) fn nearest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
     const ALIKE: f64 = 0.75;
     let found: String = found.chars().take(100).collect::<String>().to_lowercase();
@@ -131,8 +221,8 @@ mod tests {
     fn what_is_repeated_is_short_and_printable() {
         let (text, other) = (nasty(), "x".repeat(10_000));
         let shown = [
-            unknown("key", &text, &[]),
-            unknown("link", &other, &vec![other.as_str(); 1000]),
+            unknown("key", &text, &[]).to_string(),
+            unknown("link", &other, &vec![other.as_str(); 1000]).to_string(),
             quoted(&text),
             key(&text),
             key(&other),

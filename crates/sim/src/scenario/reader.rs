@@ -1,6 +1,6 @@
 //! Reads typed values out of a table, and says exactly which key is wrong, how, and what is allowed.
 
-use super::problem::{self, Problem, listed, quoted, unknown};
+use super::problem::{self, Problem, Wrong, listed, quoted, unknown};
 use super::units::{Dimension, TIME};
 use super::{Spread, Table, Value};
 use fullpipe_cc::Nanos;
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A problem with the value of `key`.
-    pub fn problem(&self, key: &str, what: impl Into<String>) -> Problem {
+    pub fn problem(&self, key: &str, what: impl Into<Wrong>) -> Problem {
         Problem::new(self.at(key), what)
     }
 
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
 
     /// `key` has to be there and is not.
     pub fn missing(&self, key: &str, example: &str) -> Problem {
-        self.problem(key, format!("missing; write e.g. {key} = {example}"))
+        self.problem(key, Wrong::Missing { example: format!("{key} = {example}") })
     }
 
     /// Text.
@@ -75,13 +75,13 @@ impl<'a> Reader<'a> {
     }
 
     /// One of several by its name; `thing` says what it is.
-    pub fn one_of<T: Copy>(&self, key: &str, thing: &str, named: &[(&str, T)]) -> Result<Option<T>, Problem> {
+    pub fn one_of<T: Copy>(&self, key: &str, thing: &'static str, named: &[(&str, T)]) -> Result<Option<T>, Problem> {
         match self.value(key) {
             None => Ok(None),
             Some(Value::String(name)) => find(thing, name, named).map(Some).map_err(|what| self.problem(key, what)),
             Some(value) => {
                 let allowed = listed(&names(named));
-                Err(self.problem(key, format!("expected text, one of {allowed}; found {}", kind(value))))
+                Err(self.problem(key, Wrong::Type { expected: format!("text, one of {allowed}"), found: kind(value) }))
             }
         }
     }
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
     /// `a_thing` the same with its article.
     pub fn chosen<T: Copy>(
         &self,
-        key: &str,
+        key: &'static str,
         a_thing: &str,
         example: &str,
         named: &[(&str, T)],
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         let name = match table.get("name") {
             Some(Value::String(name)) => name,
             Some(value) => return Err(Problem::new(at, format!("expected {a_thing}'s name, found {}", kind(value)))),
-            None => return Err(Problem::new(at, format!("missing; write e.g. {example}"))),
+            None => return Err(Problem::new(at, Wrong::Missing { example: example.to_owned() })),
         };
         let one = find(key, name, named).map_err(|what| Problem::new(at, what))?;
         let keys = std::iter::once("name").chain(params(one)).collect();
@@ -143,7 +143,8 @@ impl<'a> Reader<'a> {
             Ok(n) if range.contains(&n) => Ok(Some(n)),
             _ => {
                 let (low, high) = (range.start(), range.end());
-                Err(self.problem(key, format!("{found} is out of range; allowed: whole numbers from {low} to {high}")))
+                let allowed = format!("whole numbers from {low} to {high}");
+                Err(self.problem(key, Wrong::OutOfRange { got: found.to_string(), allowed }))
             }
         }
     }
@@ -155,7 +156,7 @@ impl<'a> Reader<'a> {
         if found.is_finite() && allowed(found) {
             return Ok(Some(found));
         }
-        Err(self.problem(key, format!("{} is out of range; allowed: {bounds}", problem::number(found))))
+        Err(self.problem(key, Wrong::OutOfRange { got: problem::number(found), allowed: bounds.to_owned() }))
     }
 
     /// A quantity with a unit, in the model's unit and in `range`.
@@ -206,16 +207,16 @@ impl<'a> Reader<'a> {
             return Ok(rounded as u64);
         }
         let (low, high) = (what.format(*range.start()), what.format(*range.end()));
-        Err(self.problem(key, format!("{} is out of range; allowed: {low} to {high}", quoted(text))))
+        Err(self.problem(key, Wrong::OutOfRange { got: quoted(text), allowed: format!("{low} to {high}") }))
     }
 
     /// `value` is not what `key` takes.
     pub fn wrong_type(&self, key: &str, expected: &str, example: &str, value: &Value) -> Problem {
-        self.problem(key, format!("expected {expected}, e.g. {example}; found {}", kind(value)))
+        self.problem(key, Wrong::Type { expected: format!("{expected}, e.g. {example}"), found: kind(value) })
     }
 }
 
-fn find<T: Copy>(thing: &str, name: &str, named: &[(&str, T)]) -> Result<T, String> {
+fn find<T: Copy>(thing: &'static str, name: &str, named: &[(&str, T)]) -> Result<T, Wrong> {
     let found = named.iter().find(|(known, _)| *known == name);
     found.map(|(_, one)| *one).ok_or_else(|| unknown(thing, name, &names(named)))
 }

@@ -1,6 +1,6 @@
 //! TOML text to a [`Scenario`], with the line of whatever is wrong.
 
-use super::{Problem, Scenario, Table, problem};
+use super::{Problem, Scenario, Table, Value, Wrong, problem};
 use crate::catalogue::Catalogue;
 use std::ops::Range;
 use std::path::Path;
@@ -58,11 +58,36 @@ fn with_line(text: &str, problem: Problem) -> Problem {
 /// # Errors
 /// A [`Problem`] with its line where the text is no TOML.
 pub fn parse(text: &str) -> Result<Table, Problem> {
-    text.parse().map_err(|error| syntax_problem(text, &error))
+    let document: toml::Table = text.parse().map_err(|error| syntax_problem(text, &error))?;
+    Ok(document.into_iter().map(|(key, value)| (key, value.into())).collect())
+}
+
+impl From<toml::Value> for Value {
+    fn from(value: toml::Value) -> Value {
+        match value {
+            toml::Value::String(text) => Value::String(text),
+            toml::Value::Integer(n) => Value::Integer(n),
+            toml::Value::Float(x) => Value::Float(x),
+            toml::Value::Boolean(flag) => Value::Boolean(flag),
+            toml::Value::Datetime(date) => Value::Datetime(date.to_string()),
+            toml::Value::Array(list) => Value::Array(list.into_iter().map(Value::from).collect()),
+            toml::Value::Table(table) => {
+                Value::Table(table.into_iter().map(|(key, value)| (key, value.into())).collect())
+            }
+        }
+    }
+}
+
+impl std::str::FromStr for Table {
+    type Err = Problem;
+
+    fn from_str(text: &str) -> Result<Table, Problem> {
+        parse(text)
+    }
 }
 
 fn syntax_problem(text: &str, error: &toml::de::Error) -> Problem {
-    let what = format!("not TOML: {}", problem::message(error.message()));
+    let what = Wrong::Syntax(problem::message(error.message()));
     Problem { line: error.span().map(|span| line_of(text, &span)), ..Problem::new("", what) }
 }
 

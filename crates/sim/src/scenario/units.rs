@@ -1,6 +1,6 @@
 //! Quantities: a number and a unit, as in `100 Mbit/s`. All prefixes are decimal.
 
-use super::problem::{quoted, unknown};
+use super::problem::{Wrong, quoted, unknown};
 
 /// What a quantity measures: its units, each with its size in the model's own unit.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ impl Dimension {
     /// Reads `text` as a number of the model's units, not yet rounded.
     ///
     /// # Errors
-    /// What is wrong with it, for a [`Problem`](super::Problem).
-    pub fn parse(&self, text: &str) -> Result<f64, String> {
+    /// Text that is not a number, or has an unknown unit.
+    pub fn parse(&self, text: &str) -> Result<f64, Wrong> {
         let (number, unit) = split(text, self.example)?;
         match self.scale(unit) {
             Some(scale) => Ok(number * scale),
@@ -169,7 +169,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let what = TIME.parse(text).expect_err(text);
-            assert!(what.contains(expected), "{text}: {what}");
+            assert!(what.to_string().contains(expected), "{text}: {what}");
         }
     }
 

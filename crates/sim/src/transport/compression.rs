@@ -51,6 +51,11 @@ impl Compression {
         Compression { delay: self.delay, quick, ..Compression::default() }
     }
 
+    /// Whether the receiver compresses ACKs.
+    pub fn is_on(self) -> bool {
+        self.delay > 0
+    }
+
     /// Whether ACKs must neither be delayed nor compressed now.
     #[inline(always)]
     pub fn is_quick(self) -> bool {

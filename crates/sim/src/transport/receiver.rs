@@ -2,6 +2,10 @@
 //!
 //! Sources: RFC 5681 section 4.2 (when to acknowledge), RFC 1122 section 4.2.3.2 (delayed ACKs), RFC 2018 (SACK), RFC 7323
 //! section 4.3 (which timestamp to echo).
+//!
+//! A segment that was acknowledged before updates the timestamp too (RFC 7323 section 4.3, rule 2). Linux discards such a segment
+//! without this update, unless it is the last one acknowledged (tcp_sequence, tcp_replace_ts_recent in net/ipv4/tcp_input.c of 6.8, by
+//! behaviour). Its ACK therefore looks like that of an original. The receiver of `host = "linux"` does the same.
 
 use super::compression::Compression;
 use crate::packet::{Block, SackBlocks, is_same};
@@ -190,6 +194,11 @@ impl Receiver {
             return Reply::Hold;
         }
         if seq < self.next {
+            let acknowledged = self.next - u64::from(self.held);
+            let discarded = self.compression.is_on() && seq + 1 < acknowledged;
+            if seq <= acknowledged && !discarded {
+                self.stamp = self.stamp.max(stamp);
+            }
             self.compression.on_duplicate();
             return self.take_again(seq);
         }
@@ -308,6 +317,34 @@ mod tests {
         assert_eq!(receiver.take(1, 9, 1100, Some(500)), Reply::Ack);
         assert_eq!(receiver.acknowledge(), (2, 7));
         assert_eq!(receiver.deadline(), None);
+    }
+
+    /// RFC 7323 section 4.3 rule 2: segment 1 is sent again at 150 after segments 0 to 3 were acknowledged: SEG.SEQ is at most
+    /// Last.ACK.sent, so its timestamp is echoed. A late copy with an older timestamp changes nothing. Segment 4 is held; it is the one at Last.ACK.sent, so its
+    /// copy is echoed too.
+    #[test]
+    fn a_duplicate_updates_the_echoed_timestamp() {
+        let mut receiver = Receiver::new(Telling::Duplicates);
+        take_all(&mut receiver, 0..4);
+        assert_eq!(receiver.acknowledge(), (4, 103));
+        receiver.take(1, 150, 160, None);
+        assert_eq!(receiver.acknowledge(), (4, 150));
+        receiver.take(2, 102, 170, None);
+        assert_eq!(receiver.acknowledge(), (4, 150));
+        assert_eq!(receiver.take(4, 180, 190, Some(500)), Reply::Hold);
+        receiver.take(4, 185, 195, Some(500));
+        assert_eq!(receiver.acknowledge(), (5, 185));
+    }
+
+    /// Linux discards a segment whose end is before the last ACK sent, and keeps the old timestamp. The end of segment 3 is not before it.
+    #[test]
+    fn linux_ignores_the_timestamp_of_an_old_segment() {
+        let mut receiver = Receiver::new(Telling::Duplicates).compressing(100_000_000);
+        take_all(&mut receiver, 0..4);
+        receiver.take(2, 150, 160, None);
+        assert_eq!(receiver.acknowledge().1, 103);
+        receiver.take(3, 155, 165, None);
+        assert_eq!(receiver.acknowledge().1, 155);
     }
 
     /// SACK compression: of ten segments behind a hole, after the quick ACKs, three are acknowledged at once; the fourth sets a timer of 1.1 ms, and one

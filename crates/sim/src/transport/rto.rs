@@ -20,7 +20,7 @@ pub enum RtoRule {
     /// RFC 6298.
     #[default]
     Rfc6298,
-    /// Linux: see [`rto`](self) and `sender/linux.rs`.
+    /// Linux: RTO = SRTT + max(4 RTTVAR, `min_rto`).
     Linux,
 }
 

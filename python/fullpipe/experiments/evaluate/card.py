@@ -175,8 +175,8 @@ class Card(Results):
         """
         import pyarrow.parquet as pq
 
-        from fullpipe.bench import put_beside
         from fullpipe.experiments.evaluate.page import card_page
+        from fullpipe.playground import put_beside
 
         with staged(directory) as stage:
             (stage / "card.json").write_text(self.to_json() + "\n", encoding="utf-8")
@@ -190,10 +190,10 @@ class Card(Results):
                 (folder / f"{file_name(place[-1])}.toml").write_text(toml, encoding="utf-8")
 
     def _tries(self) -> dict[str, list[tuple[str, str]]]:
-        """Of each cell the settings that the bench beside the card can run, with the link that opens it with the
+        """Of each cell the settings that the playground beside the card can run, with the link that opens it with the
         algorithm's first run there.
         """
-        from fullpipe.bench import link
+        from fullpipe.playground import link
 
         runs, algorithm = self.runs, self.data["algorithm"]
         columns = (runs[name].to_pylist() for name in ("role", "other", "victim")) if len(runs) else ((), (), ())

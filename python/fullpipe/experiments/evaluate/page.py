@@ -31,7 +31,7 @@ def card_page(data: Mapping[str, Any], tries: Mapping[str, Sequence[tuple[str, s
 
     Args:
         data: The card.
-        tries: Of each cell the settings that the bench beside the page opens, and the links that do it.
+        tries: Of each cell the settings that the playground beside the page opens, and the links that do it.
     """
     counts = {word: sum(one["verdict"] == word for one in data["criteria"]) for word in reversed(BADNESS)}
     return template("card.html.j2").render(

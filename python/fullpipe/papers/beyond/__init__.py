@@ -207,7 +207,7 @@ def _picture(experiment: str, results: Results) -> Figure:
 ITEMS = (
     Item(
         id="beyond/central-experiments",
-        title="Every algorithm, CUBIC and H-TCP included, through each paper's central experiment",
+        title="All algorithms, including CUBIC and H-TCP, in each paper's central experiment",
         scenarios=partial(_scenarios, quick=False),
         measure=_measure,
         pictures={experiment: partial(_picture, experiment) for experiment in EXPERIMENTS},

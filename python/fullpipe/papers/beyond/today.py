@@ -179,7 +179,7 @@ def _picture(results: Results) -> Figure:
 
 TODAY = Item(
     id="beyond/today",
-    title="2026: the three proposals beside CUBIC, BBRv3 and Prague on under-buffered, fast and managed links",
+    title="2026: the three proposals compared with CUBIC, BBRv3, and Prague on under-buffered, fast, and managed links",
     scenarios=partial(_scenarios, LINKS),
     measure=_measure,
     pictures={"today": _picture},

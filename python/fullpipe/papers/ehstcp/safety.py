@@ -137,7 +137,7 @@ def _windows_picture(results: Results) -> Figure:
 
 SAFETY_CHECK = Item(
     id="ehstcp/safety-check",
-    title="Section 2's safety check: what it leaves to standard TCP on a small buffer",
+    title="Section 2's safety check: standard TCP's share with a small buffer",
     scenarios=_scenarios,
     measure=_measure,
     pictures={"shares": _shares_picture, "windows": _windows_picture},

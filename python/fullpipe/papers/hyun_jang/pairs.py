@@ -259,7 +259,7 @@ def _figure_5_scenarios(**grid: Any) -> dict[str, Scenario]:
 
 FIGURE_4 = Item(
     id="hyun-jang/figure-4",
-    title="Reno from 0 s to 400 s and the proposed scheme from 100 s on, beside two Renos, k = 1/4",
+    title="Reno from 0 s to 400 s and the proposed scheme from 100 s on, compared with two Reno flows, k = 1/4",
     scenarios=_figure_4_scenarios,
     measure=_figure_4_measure,
     pictures={
@@ -271,7 +271,7 @@ FIGURE_4 = Item(
 
 FIGURE_5 = Item(
     id="hyun-jang/figure-5",
-    title="Two flows of the proposed scheme, beside two Renos, k = 1/2",
+    title="Two flows of the proposed scheme, compared with two Reno flows, k = 1/2",
     scenarios=_figure_5_scenarios,
     measure=partial(_measure, other=OTHER_5),
     pictures={

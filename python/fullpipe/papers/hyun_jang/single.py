@@ -386,7 +386,7 @@ TABLE_1 = Item(
 
 EQUATION_5 = Item(
     id="hyun-jang/equation-5",
-    title="What a full link carries over what Reno carries, against the buffer: equation (5) and simulation",
+    title="Ratio of the link rate to Reno's throughput by buffer: equation (5) and simulation",
     scenarios=_equation_5_scenarios,
     measure=_equation_5_measure,
     pictures={"equation-5": _equation_5_picture},
@@ -400,7 +400,7 @@ EQUATION_5 = Item(
 
 FIGURE_3 = Item(
     id="hyun-jang/figure-3",
-    title="Reno and the proposed scheme side by side: window, utilization, RTT, buffer",
+    title="Comparison of Reno and the proposed scheme: window, utilization, RTT, buffer",
     scenarios=lambda: _at_quarter(*SCHEMES),
     measure=_figure_3_measure,
     pictures={"figure-3": _figure_3_picture},

@@ -126,7 +126,7 @@ def _picture(results: Results) -> Figure:
     """Each figure over the draft's."""
     rows = _measure(results)
     with panels(
-        (("", ""),), columns=2, common_x=False, title="Over what the draft prints", xlabel="ratio", height=3.2
+        (("", ""),), columns=2, common_x=False, title="Ratio to the draft's value", xlabel="ratio", height=3.2
     ) as (figure, (axes,)):
         for panel, (quantity, (_, _, unit, band)) in zip(axes, QUANTITIES.items(), strict=True):
             panel.axvspan(1 - band, 1 + band, color="0.92")

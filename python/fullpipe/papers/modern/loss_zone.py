@@ -86,7 +86,7 @@ def _picture(results: Results) -> Figure:
 
 LOSS_ZONE = Item(
     id="modern/loss-zone",
-    title="The loss zone of BBR's first version, and that its third leaves it",
+    title="The loss zone of BBR's first version, and its absence in the third",
     scenarios=_scenarios,
     measure=_measure,
     pictures={"loss-zone": _picture},

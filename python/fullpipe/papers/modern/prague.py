@@ -91,7 +91,7 @@ def _picture(results: Results) -> Figure:
 
 PRAGUE = Item(
     id="modern/prague",
-    title="Prague beside CUBIC over DualPI2: the ratio of their rates",
+    title="Prague competing with CUBIC over DualPI2: the ratio of their rates",
     scenarios=partial(_scenarios, quick=False),
     measure=_measure,
     pictures={"prague": _picture},

@@ -254,7 +254,7 @@ ITEMS = (
     ),
     Item(
         id="survey/sensitivity",
-        title="Figure 5's throughputs against what the text omits: the UDP traffic, the window's limit, the delay",
+        title="Figure 5's throughputs by settings that the text omits: the UDP traffic, the maximum window, the delay",
         scenarios=partial(_grid, RATES_MBPS, PACKETS, WINDOWS),
         measure=_sensitivity_measure,
         pictures={"sensitivity": _sensitivity_picture},

@@ -24,12 +24,12 @@ VARIANTS = {
     "linux": "Linux variants: what a virtual machine can carry; in what they differ, each item says.",
 }
 
-WORDS = {"pass": "agree", "known": "miss, cause named", "fail": "miss"}
+WORDS = {"pass": "agree", "known": "known discrepancy", "fail": "discrepancy"}
 """Of items, as the filter says it."""
 
 
-def page(outcomes: Sequence[Outcome], directory: Path, *, command: str, bench: bool = False) -> str:
-    """The whole page; see `write_report`. ``bench`` says whether the bench is beside it."""
+def page(outcomes: Sequence[Outcome], directory: Path, *, command: str, playground: bool = False) -> str:
+    """The whole page; see `write_report`. ``playground`` says whether the playground is beside it."""
     shown = papers(outcomes, directory)
     items = [item for paper in shown for item in paper["items"]]
     checks = [check for outcome in outcomes for check in outcome.checks]
@@ -47,7 +47,7 @@ def page(outcomes: Sequence[Outcome], directory: Path, *, command: str, bench: b
             variants=[VARIANTS[name] for name in dict.fromkeys(o.variant for o in outcomes if o.variant)],
             made=_made(outcomes),
             command=command,
-            bench=bench,
+            playground=playground,
             style=_own("vendor/uPlot.min.css") + _colours() + _own("style.css"),
             script=_own("vendor/uPlot.iife.min.js") + _own("report.js"),
         )

@@ -543,7 +543,7 @@
     }
   });
 
-  // Another scenario to try: as the bench's address carries it
+  // Another scenario to try: as the playground's address carries it
 
   const through = async (bytes, change) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(change)).arrayBuffer());
   const unpacked = async (text) => {

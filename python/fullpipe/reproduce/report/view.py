@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fullpipe._util.inputs import read_json
-from fullpipe.bench import NAME, packed, text_for
+from fullpipe.playground import NAME, packed, text_for
 from fullpipe.reproduce.check import Check, Shape, Value
 from fullpipe.reproduce.item import Claim, citation, claim, notes
 from fullpipe.reproduce.record import MEASURED
@@ -33,7 +33,7 @@ NO_MEANS: Intervals = {}
 KINDS = {"pass": "pass", "documented miss": "known", "fail": "fail"}
 """The class of each verdict."""
 
-VERDICTS = {"pass": "agrees", "documented miss": "misses, cause named", "fail": "misses"}
+VERDICTS = {"pass": "agrees", "documented miss": "known discrepancy", "fail": "discrepancy"}
 """And its words."""
 
 ENGINES = {"simulator": "in the simulator", "linux": "on Linux in a virtual machine"}
@@ -123,14 +123,14 @@ def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
 
 
 def _tries(outcome: Outcome) -> dict[str, Any] | None:
-    """The scenarios that the bench can run: the first one's name, link and command, and all of them as ``[name, text,
-    command]``, packed together since they are much alike; None where there are none.
+    """Scenarios that the playground can run: name, link, and command of the first one, and all of them as
+    ``[name, text, command]``. They are packed together, because they are similar. None if there are none.
     """
     found = {}
     for name, scenario in outcome.scenarios.items():
         text = text_for(scenario, f"{outcome.item.id}, {name}: {outcome.item.title}.")
         if text is not None:
-            command = shlex.join(["fullpipe", "bench", f"{outcome.item.id}/{name}/scenario.toml"])
+            command = shlex.join(["fullpipe", "playground", f"{outcome.item.id}/{name}/scenario.toml"])
             found[name] = [name, text, command]
     if not found:
         return None

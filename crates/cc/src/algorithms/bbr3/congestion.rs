@@ -71,7 +71,7 @@ impl Congestion {
 impl Bbr3 {
     /// UpdateLatestDeliverySignals (section 5.5.10.3); returns loss_round_start.
     pub(super) fn update_latest_delivery_signals(&mut self, news: &Bbr3AckEvent) -> bool {
-        if self.settings.linux && !news.tells_of_a_rate() {
+        if self.settings.constants.linux && !news.tells_of_a_rate() {
             return false;
         }
         let congestion = &mut self.congestion;
@@ -94,7 +94,7 @@ impl Bbr3 {
     /// UpdateCongestionSignals, UpdateMaxBw included.
     pub(super) fn update_congestion_signals(&mut self, news: &Bbr3AckEvent, round_starts: bool) {
         self.update_max_bw(news);
-        if self.settings.linux {
+        if self.settings.constants.linux {
             self.update_marks(news);
             self.congestion.is_loss_in_round |= news.newly_lost > 0 && news.tells_of_a_rate();
         }
@@ -124,7 +124,7 @@ impl Bbr3 {
     /// InitLowerBounds and LossLowerBounds.
     fn lower_bounds_for_loss(&mut self) {
         self.init_inflight_shortterm();
-        let beta = self.settings.numbers.beta;
+        let beta = self.settings.constants.beta;
         let inflight = self.whole(beta * self.model.inflight_shortterm);
         let (model, latest) = (&mut self.model, &self.congestion);
         if model.bw_shortterm.is_infinite() {
@@ -147,7 +147,7 @@ impl Bbr3 {
         if !self.settings.selective_acks {
             return lost > 0.0;
         }
-        lost > self.whole(tx_in_flight * self.settings.numbers.loss_thresh)
+        lost > self.whole(tx_in_flight * self.settings.constants.loss_threshold)
     }
 
     /// HandleLostPacket.
@@ -173,7 +173,7 @@ impl Bbr3 {
             self.congestion.round_delivered = delivered.max(self.model.delivered);
         }
         self.congestion.is_loss_in_round = true;
-        if self.settings.linux {
+        if self.settings.constants.linux {
             self.congestion.marks.is_loss_in_cycle = true;
         } else {
             self.enter_recovery();
@@ -184,7 +184,7 @@ impl Bbr3 {
     pub(super) fn handle_repaired_tail(&mut self, flow: &Flow) {
         self.note_loss(self.model.delivered);
         let tx_in_flight = self.congestion.inflight_latest + 1.0;
-        if self.settings.linux && self.probe.is_sample && self.is_inflight_too_high(1.0, tx_in_flight) {
+        if self.settings.constants.linux && self.probe.is_sample && self.is_inflight_too_high(1.0, tx_in_flight) {
             self.handle_inflight_too_high(tx_in_flight, flow.app_limited, flow.now);
         }
     }
@@ -194,7 +194,7 @@ impl Bbr3 {
         self.probe.was_too_high = true;
         self.probe.is_sample = false;
         if !is_app_limited {
-            let least = self.whole(self.target_inflight() * self.settings.numbers.beta);
+            let least = self.whole(self.target_inflight() * self.settings.constants.beta);
             self.model.inflight_longterm = tx_in_flight.max(least);
             self.model.has_changed = true;
         }
@@ -225,7 +225,7 @@ impl Bbr3 {
         self.enter_recovery();
         self.undo.after_timeout = true;
         self.cwnd = (flow.in_flight as f64 + 1.0).min(self.cwnd).max(1.0);
-        if self.settings.linux {
+        if self.settings.constants.linux {
             self.forget_at_timeout();
         }
     }
@@ -248,7 +248,7 @@ impl Bbr3 {
 
     /// Back to the state that the loss has ended; Linux does not.
     fn return_to_undone_phase(&mut self) {
-        match self.undo.phase.take().filter(|_| !self.settings.linux) {
+        match self.undo.phase.take().filter(|_| !self.settings.constants.linux) {
             Some(Bbr3Phase::Startup) if self.phase != Bbr3Phase::Startup => {
                 self.full_pipe.reached = false;
                 if self.phase != Bbr3Phase::ProbeRtt {
@@ -262,7 +262,7 @@ impl Bbr3 {
 
     /// A window with marks counts as one with too many losses: the draft asks for a response and leaves it open. Linux counts marks.
     pub(super) fn on_mark(&mut self, flow: &Flow) {
-        if self.settings.linux {
+        if self.settings.constants.linux {
             return;
         }
         if !self.congestion.is_loss_in_round {
@@ -276,9 +276,9 @@ impl Bbr3 {
 
     /// InflightAtLoss: at how much in flight the losses crossed LossThresh.
     pub(super) fn inflight_at_loss(&self, tx_in_flight: f64, lost: f64) -> f64 {
-        let thresh = self.settings.numbers.loss_thresh;
+        let thresh = self.settings.constants.loss_threshold;
         let (inflight_prev, lost_prev) = (tx_in_flight - 1.0, lost - 1.0);
-        if !self.settings.linux {
+        if !self.settings.constants.linux {
             return inflight_prev + (thresh * inflight_prev - lost_prev) / (1.0 - thresh);
         }
         let budget = libm::ceil(thresh * inflight_prev);

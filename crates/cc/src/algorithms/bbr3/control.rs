@@ -1,27 +1,11 @@
 //! Control parameters (section 5.6): pacing rate, send quantum and window.
 
 use super::linux::MOST_EXTRA_S;
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, DRAFT, LINUX, MIN_PIPE_CWND};
+use super::params::Constants;
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 use crate::Start;
 use crate::parts::number::{float, max, min};
-use crate::time::{MILLISECOND, seconds};
-
-/// PacingMarginPercent (section 2.5) as a factor of bw.
-const PACING_MARGIN: f64 = 0.99;
-/// DefaultCwndGain (section 2.6), ProbeBW_UP's and ProbeRTTCwndGain; by [`Bbr3Phase`].
-const CWND_GAINS: [f64; 7] = [2.0, 2.0, 2.0, 2.0, 2.0, 2.25, PROBE_RTT_CWND_GAIN];
-const PROBE_RTT_CWND_GAIN: f64 = 0.5;
-/// Segments that QuantizationBudget adds in ProbeBW_UP; by [`Bbr3Phase`].
-const ROOM_TO_PROBE: [f64; 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0];
-/// The send quantum (section 5.6.3): the data sent in this time (Linux: 1/1024 s), with an upper bound in bytes (Linux: less the longest
-/// header) and a lower bound in segments.
-const QUANTUM_S: f64 = 1e-3;
-const LINUX_QUANTUM_S: f64 = 1.0 / 1024.0;
-pub(super) const MOST_QUANTUM_BYTES: f64 = 65_536.0;
-const LINUX_MOST_QUANTUM_BYTES: f64 = 65_536.0 - 1.0 - 320.0;
-const LEAST_QUANTUM: f64 = 2.0;
-/// TCP's offload budget, quanta (section 5.5.8.1).
-const OFFLOAD_QUANTA: f64 = 3.0;
+use crate::time::{Nanos, seconds};
 
 /// The bounds of the window, as they follow from model and state.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,26 +16,27 @@ pub(super) struct Bounds {
     most_in_flight: f64,
 }
 
-/// BBR.pacing_gain by [`Bbr3Phase`]. Tables avoid branches that mispredict with many flows.
-pub(super) fn pacing_gains(startup: f64, drain: f64, down: f64) -> [f64; 7] {
-    [startup, drain, down, 1.0, 1.0, 1.25, 1.0]
-}
-
-/// InitPacingRate (section 5.6.2), segments a second.
-pub(super) fn initial_pacing_rate(start: &Start, linux: bool) -> f64 {
-    let gain = if linux { LINUX.startup_pacing_gain * PACING_MARGIN } else { DRAFT.startup_pacing_gain };
-    gain * start.window / seconds(start.rtt.filter(|&rtt| rtt > 0).unwrap_or(MILLISECOND))
+/// InitPacingRate (section 5.6.2), segments a second; `rtt` is for a connection without a sample from its handshake.
+pub(super) fn initial_pacing_rate(start: &Start, constants: &Constants, rtt: Nanos) -> f64 {
+    let margin = if constants.linux { constants.paced_fraction } else { 1.0 };
+    let gain = constants.pacing_gains[Bbr3Phase::Startup as usize] * margin;
+    gain * start.window / seconds(start.rtt.filter(|&rtt| rtt > 0).unwrap_or(rtt))
 }
 
 impl Bbr3 {
     /// BBR.pacing_gain.
     pub(super) fn pacing_gain(&self) -> f64 {
-        self.settings.pacing_gains[self.phase as usize]
+        self.settings.constants.pacing_gains[self.phase as usize]
     }
 
     /// BBR.cwnd_gain.
     pub(super) fn cwnd_gain(&self) -> f64 {
-        CWND_GAINS[self.phase as usize]
+        let constants = &self.settings.constants;
+        match self.phase {
+            Bbr3Phase::Up => constants.up_cwnd_gain,
+            Bbr3Phase::ProbeRtt => constants.probe_rtt_cwnd_gain,
+            _ => constants.cwnd_gain,
+        }
     }
 
     /// SetPacingRate (section 5.6.2), and the bounds of the window. Their inputs set [`Bbr3Model::has_changed`](super::Bbr3Model).
@@ -59,7 +44,7 @@ impl Bbr3 {
     pub(super) fn follow_model(&mut self) {
         self.model.has_changed = false;
         self.set_pacing_rate_with_gain(self.pacing_gain());
-        if self.settings.linux {
+        if self.settings.constants.linux {
             // With min_rtt it changes, even where the rate is kept.
             self.set_send_quantum();
         }
@@ -75,7 +60,7 @@ impl Bbr3 {
 
     /// SetPacingRateWithGain.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
-        let rate = gain * self.model.bw() * PACING_MARGIN;
+        let rate = gain * self.model.bw() * self.settings.constants.paced_fraction;
         if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing_rate) {
             self.pace_at(rate);
         }
@@ -95,14 +80,15 @@ impl Bbr3 {
 
     /// C.send_quantum (section 5.6.3), segments; whole ones with Linux.
     fn quantum_goal(&self) -> f64 {
-        let quantum = if self.settings.linux {
+        let constants = &self.settings.constants;
+        let quantum = if constants.linux {
             let bytes = f64::from(self.settings.segment_bytes);
-            let more = self.pacing_rate * bytes * LINUX_QUANTUM_S + self.short_path_bytes();
-            libm::floor(min(more, LINUX_MOST_QUANTUM_BYTES) / bytes)
+            let more = self.pacing_rate * bytes * constants.quantum_s + self.short_path_bytes();
+            libm::floor(min(more, constants.quantum_bytes) / bytes)
         } else {
-            min(self.pacing_rate * QUANTUM_S, self.settings.most_quantum)
+            min(self.pacing_rate * constants.quantum_s, constants.most_quantum)
         };
-        max(quantum, LEAST_QUANTUM)
+        max(quantum, constants.least_quantum)
     }
 
     /// BBR.bdp, segments; the first window where there is no RTT.
@@ -112,7 +98,7 @@ impl Bbr3 {
 
     /// TargetInflight (section 5.3.3.8.3); with room for whole quanta, as Linux has it.
     pub(super) fn target_inflight(&self) -> f64 {
-        let bdp = if self.settings.linux { self.inflight(self.model.bw(), 1.0) } else { self.bdp() };
+        let bdp = if self.settings.constants.linux { self.inflight(self.model.bw(), 1.0) } else { self.bdp() };
         min(bdp, self.cwnd)
     }
 
@@ -129,14 +115,14 @@ impl Bbr3 {
         } else if self.cwnd < max_inflight || self.is_young(news) {
             self.cwnd += news.newly_acked();
         }
-        self.cwnd = min(max(self.cwnd, MIN_PIPE_CWND), most_in_flight);
+        self.cwnd = min(max(self.cwnd, self.settings.constants.min_pipe_cwnd), most_in_flight);
     }
 
     /// Too little has been delivered for the model to bound the window: less than the first window (section 5.6.4.6); with Linux, as long as
     /// the window is less than twice the first one.
     fn is_young(&self, news: &Bbr3AckEvent) -> bool {
         let first = self.settings.initial_cwnd;
-        if self.settings.linux { self.cwnd < 2.0 * first } else { float(news.delivered_so_far()) < first }
+        if self.settings.constants.linux { self.cwnd < 2.0 * first } else { float(news.delivered_so_far()) < first }
     }
 
     /// The window bounded by the model, where an ACK's other steps are over.
@@ -146,14 +132,17 @@ impl Bbr3 {
         }
         let Bounds { max_inflight, most_in_flight } = self.bounds;
         if self.full_pipe.reached {
-            self.cwnd = max(min(self.cwnd, max_inflight), MIN_PIPE_CWND);
+            self.cwnd = max(min(self.cwnd, max_inflight), self.settings.constants.min_pipe_cwnd);
         }
         self.cwnd = min(self.cwnd, most_in_flight);
     }
 
     /// ProbeRTTCwnd (section 5.6.4.5).
     pub(super) fn probe_rtt_cwnd(&self) -> f64 {
-        max(self.bdp_multiple(self.model.bw(), PROBE_RTT_CWND_GAIN), MIN_PIPE_CWND)
+        max(
+            self.bdp_multiple(self.model.bw(), self.settings.constants.probe_rtt_cwnd_gain),
+            self.settings.constants.min_pipe_cwnd,
+        )
     }
 
     /// SaveCwnd (section 5.6.4.4).
@@ -173,7 +162,7 @@ impl Bbr3 {
     /// BDPMultiple (section 5.6.4.2).
     fn bdp_multiple(&self, bw: f64, gain: f64) -> f64 {
         match self.model.min_rtt {
-            Some(_) if self.settings.linux => libm::ceil(gain * bw * self.model.min_rtt_s),
+            Some(_) if self.settings.constants.linux => libm::ceil(gain * bw * self.model.min_rtt_s),
             Some(_) => gain * bw * self.model.min_rtt_s,
             None => self.settings.initial_cwnd,
         }
@@ -181,13 +170,15 @@ impl Bbr3 {
 
     /// QuantizationBudget.
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
-        max(max(inflight_cap, OFFLOAD_QUANTA * self.quantum), MIN_PIPE_CWND) + ROOM_TO_PROBE[self.phase as usize]
+        let constants = &self.settings.constants;
+        let cap = max(max(inflight_cap, constants.offload_quanta * self.quantum), constants.min_pipe_cwnd);
+        if self.phase == Bbr3Phase::Up { cap + constants.up_extra_segments } else { cap }
     }
 
     /// UpdateMaxInflight.
     fn max_inflight(&self) -> f64 {
         let mut extra = self.model.aggregation.extra_acked();
-        if self.settings.linux {
+        if self.settings.constants.linux {
             extra = min(libm::floor(extra), libm::floor(self.model.bw() * MOST_EXTRA_S));
         }
         let cap = self.bdp_multiple(self.model.bw(), self.cwnd_gain()) + extra;
@@ -198,11 +189,11 @@ impl Bbr3 {
     fn most_in_flight(&self) -> f64 {
         let cap = match self.phase {
             Bbr3Phase::Startup => f64::INFINITY,
-            Bbr3Phase::Drain if self.settings.linux => f64::INFINITY,
+            Bbr3Phase::Drain if self.settings.constants.linux => f64::INFINITY,
             Bbr3Phase::Drain | Bbr3Phase::Down | Bbr3Phase::Refill | Bbr3Phase::Up => self.model.inflight_longterm,
             Bbr3Phase::Cruise | Bbr3Phase::ProbeRtt => self.inflight_with_headroom(),
         };
-        let most = max(min(cap, self.model.inflight_shortterm), MIN_PIPE_CWND);
+        let most = max(min(cap, self.model.inflight_shortterm), self.settings.constants.min_pipe_cwnd);
         if self.phase == Bbr3Phase::ProbeRtt { min(self.probe_rtt_cwnd(), most) } else { most }
     }
 }

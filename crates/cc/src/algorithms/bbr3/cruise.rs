@@ -5,7 +5,7 @@ use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 impl Bbr3 {
     /// StartProbeBW_CRUISE.
     pub(super) fn start_cruise(&mut self) {
-        if self.settings.linux {
+        if self.settings.constants.linux {
             self.bound_short_term();
         }
         self.enter(Bbr3Phase::Cruise);

@@ -1,7 +1,7 @@
 //! ProbeBW_DOWN (section 5.3.3.1): a little slower than the path delivers, until the queue is gone and there is headroom.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, MIN_PIPE_CWND};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 use crate::parts::number::max;
 
 impl Bbr3 {
@@ -25,8 +25,11 @@ impl Bbr3 {
 
     /// IsTimeToCruise.
     fn is_time_to_cruise(&self, news: &Bbr3AckEvent) -> bool {
-        let in_flight =
-            if self.settings.linux { self.at_departure(news.prior_in_flight(), news.now) } else { news.in_flight() };
+        let in_flight = if self.settings.constants.linux {
+            self.at_departure(news.prior_in_flight(), news.now)
+        } else {
+            news.in_flight()
+        };
         in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.model.max_bw(), 1.0)
     }
 
@@ -36,7 +39,7 @@ impl Bbr3 {
         if longterm.is_infinite() {
             return longterm;
         }
-        let headroom = self.whole(self.settings.numbers.headroom * longterm);
-        max(longterm - max(headroom, 1.0), MIN_PIPE_CWND)
+        let headroom = self.whole(self.settings.constants.headroom * longterm);
+        max(longterm - max(headroom, 1.0), self.settings.constants.min_pipe_cwnd)
     }
 }

@@ -2,15 +2,12 @@
 
 use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 
-/// Rounds it may last; with Linux, any number.
-const ROUNDS: u32 = 3;
-
 impl Bbr3 {
     /// EnterDrain.
     pub(super) fn enter_drain(&mut self) {
         self.enter(Bbr3Phase::Drain);
         self.drain_start_round = self.model.round_count;
-        if self.settings.linux {
+        if self.settings.constants.linux {
             self.congestion.reset();
         }
     }
@@ -20,12 +17,12 @@ impl Bbr3 {
         if self.phase != Bbr3Phase::Drain {
             return;
         }
-        let is_empty = if self.settings.linux {
+        let is_empty = if self.settings.constants.linux {
             self.at_departure(news.in_flight(), news.now) <= self.inflight(self.model.max_bw(), 1.0)
         } else {
             news.in_flight() <= self.inflight(self.model.bw(), 1.0)
         };
-        let is_late = !self.settings.linux && self.model.round_count > self.drain_start_round + ROUNDS;
+        let is_late = self.model.round_count - self.drain_start_round > self.settings.constants.drain_rounds;
         if is_late || is_empty {
             self.start_down(news.now);
         }

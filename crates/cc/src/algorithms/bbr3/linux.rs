@@ -14,7 +14,7 @@ pub(super) const MOST_EXTRA_S: f64 = 0.1;
 impl Bbr3 {
     /// Whole segments, rounded down; the draft's are fractions.
     pub(super) fn whole(&self, segments: f64) -> f64 {
-        if self.settings.linux { libm::floor(segments) } else { segments }
+        if self.settings.constants.linux { libm::floor(segments) } else { segments }
     }
 
     /// Whether the state ends by the amount in flight at the next departure.

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::params::Value;
-use crate::time::MILLISECOND;
+use crate::time::{MILLISECOND, SECOND};
 
 const LINUX_V3: (&str, Value) = ("variant", Value::Name("linux-v3"));
 const RTT_MS: u64 = 100;
@@ -91,7 +91,7 @@ fn aggregation_counts_for_100_ms_with_linux() {
     for (linux, most) in [(false, 500.0), (true, 300.0)] {
         let mut cc = full(linux, Bbr3Phase::Cruise);
         let round = (1, false);
-        assert!(cc.model.aggregation.remember(300.0, round, true));
+        assert!(cc.model.aggregation.remember(300.0, round, 10));
         cc.model.has_changed = true;
         cc.bound_cwnd();
         cc.cwnd = 1000.0;
@@ -229,5 +229,5 @@ fn the_window_after_recovery_is_bounded_by_the_model() {
 fn given_gains_win_over_the_variants() {
     let given = [LINUX_V3, ("drain_pacing_gain", Value::Number(0.5)), ("down_pacing_gain", Value::Number(0.9))];
     let cc = Bbr3::controller(&Params::checked(&BBR3, &given).expect("parameters"), 10.0);
-    assert_eq!(cc.settings.pacing_gains[1..3], [0.5, 0.9]);
+    assert_eq!(cc.settings.constants.pacing_gains[1..3], [0.5, 0.9]);
 }

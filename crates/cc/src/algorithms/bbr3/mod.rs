@@ -92,6 +92,9 @@ mod linux;
 mod linux_tests;
 mod marks;
 mod model;
+mod params;
+#[cfg(test)]
+mod params_tests;
 mod probe_bw;
 mod probe_rtt;
 mod refill;
@@ -100,48 +103,19 @@ mod startup;
 mod tests;
 mod up;
 
-use crate::declare::{TypedParams, choices, params};
-use crate::params::{Group, Info, Params, Value};
+use crate::params::{Group, Info, Params};
 use crate::parts::number::float;
 use crate::random::SplitMix64;
-use crate::time::{Nanos, SECOND, seconds};
+use crate::time::{Nanos, seconds};
 use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
 use congestion::{Congestion, Undo};
 use control::Bounds;
 use model::Bbr3Model;
+use params::Constants;
+pub use params::{Bbr3Params, Bbr3Variant};
 use probe_bw::Probe;
 use probe_rtt::ProbeRtt;
 use startup::Bbr3FullPipe;
-
-params! {
-    /// Parameters of BBRv3.
-    pub struct Bbr3Params for BBR3 {
-        variant: Bbr3Variant = choice(&["draft-06", "linux-v3"]), "1",
-            "Whose rules: the draft's, or those of Google's Linux module.",
-            "draft-ietf-ccwg-bbr-06; github.com/google/bbr, branch v3";
-        probe_rtt_interval: f64 = number(5.0, 0.1, 1000.0), "s",
-            "Time without a lower RTT after which it is probed for.",
-            "draft-ietf-ccwg-bbr-06 section 2.16.2: ProbeRTTInterval";
-        drain_pacing_gain: Option<f64> = number(0.5, 0.01, 1.0), "1",
-            "Pacing gain of Drain.",
-            "draft-ietf-ccwg-bbr-06 section 2.5: DrainPacingGain", { "linux-v3": Value::Number(LINUX.drain_pacing_gain) };
-        down_pacing_gain: Option<f64> = number(0.9, 0.01, 1.0), "1",
-            "Pacing gain of ProbeBW_DOWN.",
-            "draft-ietf-ccwg-bbr-06 section 5.3.3.1", { "linux-v3": Value::Number(LINUX.down_pacing_gain) };
-    }
-}
-
-/// Rules that BBRv3 follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Bbr3Variant {
-    /// Rules of draft-ietf-ccwg-bbr-06.
-    Draft06,
-    /// Rules of Google's Linux module (branch v3).
-    LinuxV3,
-}
-
-choices! { Bbr3Variant { Draft06 = "draft-06", LinuxV3 = "linux-v3" } }
 
 /// BBRv3.
 pub const BBR3: Info = Info {
@@ -152,41 +126,6 @@ pub const BBR3: Info = Info {
     own_slow_start: true,
     ecn: None,
     params: Bbr3Params::PARAMS,
-};
-
-/// MinPipeCwnd, segments (section 2.8).
-const MIN_PIPE_CWND: f64 = 4.0;
-
-/// The numbers in which the variants differ.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Numbers {
-    /// StartupPacingGain, DrainPacingGain (section 2.5) and ProbeBW_DOWN's (section 5.3.3.1).
-    startup_pacing_gain: f64,
-    drain_pacing_gain: f64,
-    down_pacing_gain: f64,
-    /// LossThresh, Beta and Headroom (section 2.8).
-    loss_thresh: f64,
-    beta: f64,
-    headroom: f64,
-}
-
-const DRAFT: Numbers = Numbers {
-    startup_pacing_gain: 2.77,
-    drain_pacing_gain: 0.5,
-    down_pacing_gain: 0.9,
-    loss_thresh: 0.02,
-    beta: 0.7,
-    headroom: 0.15,
-};
-
-/// Linux counts in parts of 256 and rounds down, the gain of Startup up.
-const LINUX: Numbers = Numbers {
-    startup_pacing_gain: 710.0 / 256.0,
-    drain_pacing_gain: 88.0 / 256.0,
-    down_pacing_gain: 232.0 / 256.0,
-    loss_thresh: 5.0 / 256.0,
-    beta: 180.0 / 256.0,
-    headroom: 38.0 / 256.0,
 };
 
 /// The state machine's states (section 5.1.1).
@@ -202,6 +141,9 @@ enum Bbr3Phase {
 }
 
 impl Bbr3Phase {
+    /// Number of states.
+    const COUNT: usize = 7;
+
     /// IsInAProbeBWState.
     fn is_probe_bw(self) -> bool {
         matches!(self, Bbr3Phase::Down | Bbr3Phase::Cruise | Bbr3Phase::Refill | Bbr3Phase::Up)
@@ -256,19 +198,14 @@ pub struct Bbr3 {
     undo: Undo,
 }
 
-/// Constants of the connection.
+/// Constants of the connection, and facts about its sender.
 #[derive(Clone, Debug, PartialEq)]
 struct Settings {
-    linux: bool,
+    constants: Constants,
     selective_acks: bool,
-    numbers: Numbers,
     segment_bytes: u32,
-    /// The draft's upper bound of the send quantum, segments.
-    most_quantum: f64,
     /// C.InitialCwnd, segments.
     initial_cwnd: f64,
-    pacing_gains: [f64; 7],
-    probe_rtt_interval: Nanos,
 }
 
 /// How the sender uses its window.
@@ -356,24 +293,13 @@ impl Bbr3AckEvent {
 impl Bbr3 {
     /// BBRv3 that begins in Startup (OnInit).
     pub fn controller(params: &Params, start: impl Into<Start>) -> Bbr3 {
-        let given = Bbr3Params::read(params);
         let start = start.into();
-        let linux = given.variant == Bbr3Variant::LinuxV3;
-        let numbers = if linux { LINUX } else { DRAFT };
-        let settings = Settings {
-            linux,
-            selective_acks: start.selective_acks,
-            numbers,
-            segment_bytes: start.segment_bytes.max(1),
-            most_quantum: control::MOST_QUANTUM_BYTES / f64::from(start.segment_bytes.max(1)),
-            initial_cwnd: start.window,
-            pacing_gains: control::pacing_gains(
-                numbers.startup_pacing_gain,
-                given.drain_pacing_gain.expect("every parameter has a value"),
-                given.down_pacing_gain.expect("every parameter has a value"),
-            ),
-            probe_rtt_interval: (given.probe_rtt_interval * SECOND as f64) as Nanos,
-        };
+        let segment_bytes = start.segment_bytes.max(1);
+        let (constants, initial_rtt) = Constants::new(params, segment_bytes);
+        let first_rate = control::initial_pacing_rate(&start, &constants, initial_rtt);
+        let linux = constants.linux;
+        let settings =
+            Settings { constants, selective_acks: start.selective_acks, segment_bytes, initial_cwnd: start.window };
         let mut bbr = Bbr3 {
             settings,
             random: SplitMix64::new(start.seed),
@@ -394,7 +320,7 @@ impl Bbr3 {
             usage: WindowUsage::default(),
             departure: 0,
         };
-        bbr.pace_at(control::initial_pacing_rate(&start, linux));
+        bbr.pace_at(first_rate);
         bbr
     }
 
@@ -413,13 +339,13 @@ impl Bbr3 {
     fn update_model_and_state(&mut self, news: &Bbr3AckEvent) {
         let loss_round_starts = self.update_latest_delivery_signals(news);
         self.update_congestion_signals(news, loss_round_starts);
-        if !self.settings.linux || news.tells_of_a_rate() {
+        if !self.settings.constants.linux || news.tells_of_a_rate() {
             self.update_ack_aggregation(news);
         }
-        if self.model.round_start || (self.settings.linux && !self.full_pipe.now) {
+        if self.model.round_start || (self.settings.constants.linux && !self.full_pipe.now) {
             self.check_full_bw_reached(news);
         }
-        if loss_round_starts || (self.settings.linux && news.newly_lost > 0) {
+        if loss_round_starts || (self.settings.constants.linux && news.newly_lost > 0) {
             self.check_startup_high_loss(news, loss_round_starts);
         }
         self.update_probe_bw_cycle_phase(news);
@@ -428,7 +354,7 @@ impl Bbr3 {
         if loss_round_starts {
             self.advance_latest_delivery_signals(news);
         }
-        if self.settings.linux {
+        if self.settings.constants.linux {
             self.note_cycle(news);
         }
     }
@@ -457,7 +383,7 @@ impl Bbr3 {
     fn restart_from_idle(&mut self, now: Nanos) {
         self.usage.idle_restart = true;
         self.model.aggregation.begin(now);
-        if self.settings.linux {
+        if self.settings.constants.linux {
             self.model.aggregation.forget();
         }
         if self.phase.is_probe_bw() {
@@ -526,7 +452,7 @@ impl CongestionControl for Bbr3 {
     fn on_recovered(&mut self, _flow: &Flow) {
         self.undo.in_episode = false;
         let after_timeout = core::mem::take(&mut self.undo.after_timeout);
-        if after_timeout || !self.settings.linux {
+        if after_timeout || !self.settings.constants.linux {
             self.restore_cwnd();
             self.bound_cwnd();
         }
@@ -541,7 +467,7 @@ impl CongestionControl for Bbr3 {
             self.restart_from_idle(flow.now);
         }
         self.usage.full_now |= float(flow.in_flight) + 1.0 > self.cwnd;
-        if self.settings.linux && self.is_ended_at_departure() {
+        if self.settings.constants.linux && self.is_ended_at_departure() {
             self.note_departure(flow.now);
         }
     }

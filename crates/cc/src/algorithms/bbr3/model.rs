@@ -3,13 +3,10 @@
 use super::{Bbr3, Bbr3AckEvent};
 use crate::parts::number::{max, min, seconds};
 use crate::parts::{RecentMax, WindowedMax};
-use crate::time::{Nanos, SECOND};
+use crate::time::Nanos;
 
-/// MinRTTFilterLen (section 2.16.1).
-const MIN_RTT_FILTER_LEN: Nanos = 10 * SECOND;
-/// ExtraAckedFilterLen, rounds (section 2.12), and each of the two bins that Linux has instead.
-const EXTRA_ACKED_FILTER_LEN: u32 = 10;
-const EXTRA_ACKED_BIN: u32 = 5;
+/// Most cycles of ProbeBW that the filter of max_bw covers.
+pub(super) const MAX_BW_CYCLES: usize = 5;
 
 /// Factors for an interval of aggregation that continues, and for one that begins.
 const GOES_ON: [f64; 2] = [1.0, 0.0];
@@ -22,7 +19,7 @@ pub(super) struct Bbr3Model {
     pub next_round_delivered: u64,
     /// C.delivered.
     pub delivered: u64,
-    /// max_bw_filter, segments a second: of the ProbeBW cycle before, and of this one.
+    /// max_bw_filter, segments a second: of the ProbeBW cycles before, and of this one.
     max_bw: [f64; 2],
     /// bw_shortterm, segments a second; infinite where there is none.
     pub bw_shortterm: f64,
@@ -40,6 +37,8 @@ pub(super) struct Bbr3Model {
     /// The pacing rate and the window's bounds have to follow a change of the model or the state; most ACKs change neither.
     pub has_changed: bool,
     pub aggregation: Aggregation,
+    /// Largest rates of the cycles before, the latest first.
+    cycles: [f64; MAX_BW_CYCLES - 1],
 }
 
 /// How much more is acknowledged than bw accounts for (section 5.5.9).
@@ -74,6 +73,7 @@ impl Bbr3Model {
             inflight_longterm: f64::INFINITY,
             inflight_shortterm: f64::INFINITY,
             aggregation: Aggregation { interval_start: 0, delivered: 0.0, filter },
+            cycles: [0.0; MAX_BW_CYCLES - 1],
         }
     }
 
@@ -105,10 +105,13 @@ impl Bbr3Model {
         self.next_round_delivered = self.delivered;
     }
 
-    /// AdvanceMaxBwFilter (section 5.5.6).
-    pub fn advance_max_bw_filter(&mut self) {
+    /// AdvanceMaxBwFilter (section 5.5.6); the filter covers `length` cycles with the one that begins.
+    pub fn advance_max_bw_filter(&mut self, length: u32) {
         if self.max_bw[1] > 0.0 {
-            self.max_bw = [self.max_bw[1], 0.0];
+            self.cycles.rotate_right(1);
+            self.cycles[0] = self.max_bw[1];
+            let before = self.cycles[..length as usize - 1].iter().copied().fold(0.0, max);
+            self.max_bw = [before, 0.0];
             self.has_changed = true;
         }
     }
@@ -150,17 +153,15 @@ impl Aggregation {
         }
     }
 
-    /// Returns whether extra_acked has changed.
+    /// Adds a sample to the filter, which is `length` rounds long, and returns whether extra_acked has changed.
     #[inline(always)]
-    pub fn remember(&mut self, extra: f64, (round_count, round_start): (u32, bool), full_bw_reached: bool) -> bool {
+    pub fn remember(&mut self, extra: f64, (round_count, round_start): (u32, bool), length: u32) -> bool {
         match &mut self.filter {
-            Filter::Window(max) => {
-                max.is_moved_by(extra, round_count, if full_bw_reached { EXTRA_ACKED_FILTER_LEN } else { 1 })
-            }
+            Filter::Window(max) => max.is_moved_by(extra, round_count, length),
             Filter::Bins(max) => {
                 let before = max.value();
                 if round_start {
-                    max.on_round(if full_bw_reached { EXTRA_ACKED_BIN } else { 1 });
+                    max.on_round((length / 2).max(1));
                 }
                 max.update(extra);
                 max.value() != before
@@ -172,7 +173,7 @@ impl Aggregation {
 impl Bbr3 {
     /// UpdateMaxBw (section 5.5.5), UpdateRound included.
     pub(super) fn update_max_bw(&mut self, news: &Bbr3AckEvent) {
-        self.model.update_round(news, self.settings.linux);
+        self.model.update_round(news, self.settings.constants.linux);
         if self.model.round_start {
             self.probe.rounds_since += 1;
             self.usage.full_before = core::mem::take(&mut self.usage.full_now);
@@ -198,15 +199,16 @@ impl Bbr3 {
         aggregation.delivered = aggregation.delivered * goes_on + news.newly_acked();
         let extra = min(aggregation.delivered - expected, self.cwnd);
         let rounds = (self.model.round_count, self.model.round_start);
-        if aggregation.remember(extra, rounds, self.full_pipe.reached) {
+        let length = if self.full_pipe.reached { self.settings.constants.extra_acked_filter_len } else { 1 };
+        if aggregation.remember(extra, rounds, length) {
             self.model.has_changed = true;
         }
     }
 
     /// UpdateMinRTT (section 5.3.4.3); returns probe_rtt_expired.
     pub(super) fn update_min_rtt(&mut self, news: &Bbr3AckEvent) -> bool {
-        let probe_rtt_expired = news.now > self.probe_rtt.min_stamp + self.settings.probe_rtt_interval;
-        let expired = news.now > self.model.min_rtt_stamp + MIN_RTT_FILTER_LEN;
+        let probe_rtt_expired = news.now > self.probe_rtt.min_stamp + self.settings.constants.probe_rtt_interval;
+        let expired = news.now > self.model.min_rtt_stamp + self.settings.constants.min_rtt_filter_len;
         // min_rtt follows probe_rtt_min_delay, so that neither changes by a greater one.
         if probe_rtt_expired || expired || news.rtt <= self.probe_rtt.min_delay {
             self.change_min_rtt(news, probe_rtt_expired, expired);
@@ -220,7 +222,8 @@ impl Bbr3 {
         if news.rtt < Nanos::MAX && (probe_rtt_expired || news.rtt < probe.min_delay) {
             (probe.min_delay, probe.min_stamp) = (news.rtt, news.now);
         }
-        let as_low = |min_rtt| probe.min_delay < min_rtt || (self.settings.linux && probe.min_delay == min_rtt);
+        let as_low =
+            |min_rtt| probe.min_delay < min_rtt || (self.settings.constants.linux && probe.min_delay == min_rtt);
         if expired || model.min_rtt.is_none_or(as_low) {
             model.min_rtt = Some(probe.min_delay).filter(|&delay| delay < Nanos::MAX);
             model.min_rtt_stamp = probe.min_stamp;

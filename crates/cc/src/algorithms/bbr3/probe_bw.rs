@@ -2,13 +2,7 @@
 
 use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 use crate::parts::number::{float, max, min};
-use crate::time::{Nanos, SECOND};
-
-/// Section 5.3.3.8.3: wall-clock time between probes, and the range from which some is added at random.
-const LEAST_WAIT: Nanos = 2 * SECOND;
-const RANDOM_WAIT: f64 = SECOND as f64;
-/// Most rounds between probes.
-const MOST_ROUNDS: f64 = 63.0;
+use crate::time::Nanos;
 
 /// The relation of arriving ACKs to a probe (section 2.14: ack_phase).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,11 +86,12 @@ impl Bbr3 {
     /// IsTimeToProbeBW (section 5.3.3.8.3): it is, and REFILL has begun.
     #[inline(always)]
     pub(super) fn is_time_to_probe_bw(&mut self, news: &Bbr3AckEvent) -> bool {
-        if self.settings.linux && self.reprobes_after_marks(news) {
+        if self.settings.constants.linux && self.reprobes_after_marks(news) {
             return true;
         }
         let waited = news.now > self.probe.cycle_stamp + self.probe.wait;
-        let due = waited || f64::from(self.probe.rounds_since) >= min(self.target_inflight(), MOST_ROUNDS);
+        let due = waited
+            || f64::from(self.probe.rounds_since) >= min(self.target_inflight(), self.settings.constants.probe_rounds);
         if due {
             self.start_refill();
         }
@@ -106,7 +101,8 @@ impl Bbr3 {
     /// PickProbeWait.
     pub(super) fn pick_probe_wait(&mut self) {
         self.probe.rounds_since = self.random.below(2);
-        self.probe.wait = LEAST_WAIT + (RANDOM_WAIT * self.random.unit()) as Nanos;
+        let constants = &self.settings.constants;
+        self.probe.wait = constants.probe_wait + (constants.probe_wait_random * self.random.unit()) as Nanos;
     }
 
     /// AdaptLongTermModel at the start of a round: ACKs begin or cease to show a probe. Returns whether it has decided on a state.
@@ -119,7 +115,7 @@ impl Bbr3 {
                 self.probe.ack_phase = AckPhase::Init;
                 if self.phase.is_probe_bw() {
                     if !news.is_app_limited {
-                        self.model.advance_max_bw_filter();
+                        self.model.advance_max_bw_filter(self.settings.constants.max_bw_filter_len);
                     }
                     if self.probe.was_precautionary && !self.probe.was_too_high {
                         self.start_refill();
@@ -138,7 +134,7 @@ impl Bbr3 {
         if self.model.round_start && self.end_probe_round(news) {
             return true;
         }
-        if self.settings.linux {
+        if self.settings.constants.linux {
             self.answer_losses_of_sample(news);
         }
         // Elsewhere inflight_longterm is as it was, whatever has been lost.

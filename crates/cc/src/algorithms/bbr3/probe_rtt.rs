@@ -2,10 +2,7 @@
 
 use super::probe_bw::AckPhase;
 use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
-use crate::time::{MILLISECOND, Nanos};
-
-/// ProbeRTTDuration (section 2.16.2).
-const DURATION: Nanos = 200 * MILLISECOND;
+use crate::time::Nanos;
 
 /// When the round trip is probed for.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +49,7 @@ impl Bbr3 {
     fn handle_probe_rtt(&mut self, news: &Bbr3AckEvent) {
         if self.probe_rtt.done_stamp.is_none() {
             if news.in_flight() <= self.probe_rtt_cwnd() {
-                self.probe_rtt.done_stamp = Some(news.now + DURATION);
+                self.probe_rtt.done_stamp = Some(news.now + self.settings.constants.probe_rtt_duration);
                 self.probe_rtt.round_done = false;
                 self.model.start_round();
             }
@@ -69,7 +66,7 @@ impl Bbr3 {
         if self.probe_rtt.done_stamp.is_some_and(|done| now > done) {
             self.probe_rtt.min_stamp = now;
             // With Linux min_rtt is as old as the least RTT that equals it.
-            if self.settings.linux && self.model.min_rtt == Some(self.probe_rtt.min_delay) {
+            if self.settings.constants.linux && self.model.min_rtt == Some(self.probe_rtt.min_delay) {
                 self.model.min_rtt_stamp = now;
             }
             self.restore_cwnd();

@@ -2,12 +2,6 @@
 
 use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 
-/// Less growth than this in a round shows a full pipe (section 5.3.1.2), after this number of rounds.
-const GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u8 = 3;
-/// StartupFullLossCnt (section 5.3.1.3): ranges of lost segments in a round.
-const FULL_LOSS_COUNT: u32 = 6;
-
 /// The estimator of a full pipe, which ProbeBW_UP has too.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Bbr3FullPipe {
@@ -47,7 +41,7 @@ impl Bbr3 {
         if self.full_pipe.now || news.is_app_limited || rate == 0.0 {
             return;
         }
-        if rate >= self.full_pipe.bw * GROWTH {
+        if rate >= self.full_pipe.bw * self.settings.constants.full_bw_growth {
             self.full_pipe.reset(rate);
             return;
         }
@@ -55,7 +49,7 @@ impl Bbr3 {
             return;
         }
         self.full_pipe.count += 1;
-        if self.full_pipe.count >= FULL_ROUNDS {
+        if u32::from(self.full_pipe.count) >= self.settings.constants.full_bw_rounds {
             self.pipe_is_full();
         }
     }
@@ -63,7 +57,7 @@ impl Bbr3 {
     /// CheckStartupHighLoss (section 5.3.1.3), at the end of a round that began with a loss.
     #[inline(never)]
     pub(super) fn check_startup_high_loss(&mut self, news: &Bbr3AckEvent, round_ends: bool) {
-        if self.settings.linux && !self.full_pipe.reached && news.newly_lost > 0 {
+        if self.settings.constants.linux && !self.full_pipe.reached && news.newly_lost > 0 {
             self.congestion.lossy_acks += 1;
         }
         if !round_ends {
@@ -74,13 +68,14 @@ impl Bbr3 {
         if self.phase != Bbr3Phase::Startup || !news.in_recovery {
             return;
         }
-        let ranges = if self.settings.linux { acks } else { ranges };
+        let ranges = if self.settings.constants.linux { acks } else { ranges };
         let is_lossy = if self.settings.selective_acks {
-            ranges >= FULL_LOSS_COUNT && self.is_inflight_too_high(news.lost as f64, news.tx_in_flight as f64)
+            ranges >= self.settings.constants.full_loss_count
+                && self.is_inflight_too_high(news.lost as f64, news.tx_in_flight as f64)
         } else {
             ranges > 0
         };
-        if is_lossy && self.settings.linux {
+        if is_lossy && self.settings.constants.linux {
             self.startup_is_too_high();
         } else if is_lossy {
             self.undo.phase = Some(Bbr3Phase::Startup);

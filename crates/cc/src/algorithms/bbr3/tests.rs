@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::params::Value;
-use crate::time::MILLISECOND;
+use crate::time::{MILLISECOND, SECOND};
 use std::vec::Vec;
 
 /// A connection of 1514-byte segments with a first window of 10 and a handshake of `rtt_ms` milliseconds.

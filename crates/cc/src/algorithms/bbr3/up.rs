@@ -39,7 +39,7 @@ impl Bbr3 {
     /// never does. A fraction is reached if no whole segment more fits. Linux looks at the departure of the next quantum.
     fn reaches_long_term(&self, news: &Bbr3AckEvent) -> bool {
         let longterm = self.model.inflight_longterm;
-        if self.settings.linux {
+        if self.settings.constants.linux {
             return self.at_departure(news.prior_in_flight(), news.now) >= longterm;
         }
         news.prior_in_flight() + 1.0 > longterm

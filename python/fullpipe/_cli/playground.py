@@ -1,4 +1,4 @@
-"""``fullpipe bench``."""
+"""``fullpipe playground``."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import click
 from fullpipe._cli.completion import files
 from fullpipe._cli.scenarios import named, text_of
 from fullpipe._util.files import check_file, staged_file
-from fullpipe.bench import PAGE, page
+from fullpipe.playground import PAGE, page
 from fullpipe.scenario import Scenario, parse
 
 __all__ = ["command"]
 
 
-@click.command("bench")
+@click.command("playground")
 @click.argument("file", required=False, shell_complete=files)
 @click.option("--out", metavar="PAGE", help="Write the page to this file instead of opening it.")
 def command(file: str | None, out: str | None) -> None:
-    """Open the bench in the browser, with the scenario in FILE if one is given.
+    """Open the playground in the browser, with the scenario in FILE if you give one.
 
-    The page is one file; it needs no server and asks the network for nothing, and can be copied and sent.
+    The page is one file. It needs no server and no network, so that you can copy and send it.
     """
     if out is not None:
         check_file(out)
@@ -38,15 +38,15 @@ def command(file: str | None, out: str | None) -> None:
 
 
 def _text(file: str) -> str:
-    """The scenario as it is written; where it names files, with what is in them, since the page can read none."""
+    """Scenario text. The content of files that it names is inserted, because the page cannot read files."""
     text = text_of(file)
     scenario = Scenario.loads(text, file=named(file))
     return text if parse(text) == scenario.to_dict() else scenario.to_toml()
 
 
 def _kept(html: str) -> Path:
-    """A file of its own, which stays: the browser reads it after this program has ended."""
-    place = Path(tempfile.mkdtemp(prefix="fullpipe-")) / "bench.html"
+    """New file with the page. It is kept, because the browser reads it after this program has ended."""
+    place = Path(tempfile.mkdtemp(prefix="fullpipe-")) / "playground.html"
     place.write_text(html, encoding="utf-8")
     return place
 

@@ -1,4 +1,4 @@
-"""The bench in the browser: one page, one file, without a server."""
+"""The playground: one page, one file, without a server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["NAME", "PAGE", "link", "packed", "page", "put_beside", "text_for"]
 PAGE = Path(__file__).with_name("page.html")
 """The page as it was built."""
 
-NAME = "bench.html"
+NAME = "playground.html"
 """What the page is called beside a report."""
 
 MOST_PACKETS = 1e8
@@ -44,7 +44,7 @@ def page(scenario: str | None = None) -> str:
         InputError: This installation has no page.
     """
     if not PAGE.exists():
-        raise InputError("there is no page of the bench here; `make web` builds it, with npm")
+        raise InputError("there is no page of the playground here; `make web` builds it, with npm")
     html = PAGE.read_text(encoding="utf-8")
     if scenario is None:
         return html

@@ -1,4 +1,4 @@
-"""The bench in the browser: the same bits as the engine here, every control, no request."""
+"""The playground: the same bits as the engine here, every control, no request."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from browser.support import WIDTHS, findings, needs_browser, needs_page
 from conftest import PROGRAM, ROOT, Program
 from fullpipe import Scenario, ScenarioError, run
 from fullpipe._core import Column
-from fullpipe.bench import PAGE, link
 from fullpipe.charts.looks import LOOKS
+from fullpipe.playground import PAGE, link
 from fullpipe.runs.tables import to_list, to_numpy
 
 PRESETS = sorted((ROOT / "web/presets").glob("*.toml"))
@@ -64,7 +64,7 @@ def page(browser: Browser, errors: list[str]) -> Iterator[Page]:
 
 
 RUN = """async ([text, code]) => {
-    const result = await bench.run(text, code);
+    const result = await playground.run(text, code);
     const bits = numbers => {
         const bytes = new Uint8Array(new Float64Array(numbers).buffer);
         let binary = "";
@@ -144,7 +144,7 @@ def test_what_is_refused_is_refused_in_the_same_words(page: Page, change: tuple[
     text = WIDE.format(buffer="1000000000000 packets", queue='"drop-tail"').replace(*change)
     with pytest.raises(ScenarioError) as refused:
         Scenario.loads(text)
-    said = page.evaluate("text => bench.run(text).then(() => '', error => error.message)", text)
+    said = page.evaluate("text => playground.run(text).then(() => '', error => error.message)", text)
     assert said == f"{refused.value.key}: {refused.value.what}"
 
 
@@ -304,7 +304,7 @@ def test_where_the_engine_fails_it_is_started_again(page: Page) -> None:
     link = 'rate = "1 Mbit/s"\ndelay = "1 ms"\nbuffer = "9 packets"\nqueue = { name = "fq-codel", flows = 65535 }\n'
     links = "".join(f'[[links]]\nname = "{i}"\n{link}' for i in range(200))
     flows = '[[flows]]\nalgorithm = "reno"\npath = ["0"]\n'
-    page.evaluate("text => bench.take(text)", f'duration = "1 s"\n{links}{flows}')
+    page.evaluate("text => playground.take(text)", f'duration = "1 s"\n{links}{flows}')
     page.locator("#notice.wrong", has_text="the engine failed and was started again").wait_for()
     after(page, page.get_by_role("button", name="Bufferbloat").click)
     assert page.locator("#notice").is_hidden()
@@ -382,7 +382,9 @@ def test_a_change_midway_is_a_time_and_a_rate_in_the_scenario(page: Page) -> Non
 
 def test_percentiles_are_shown_where_the_engine_tells_them(page: Page) -> None:
     """The names of columns say what they are, and in which unit."""
-    told = page.evaluate("text => bench.run(text).then(result => result.columns('links'))", OWN.replace("NAME", "reno"))
+    told = page.evaluate(
+        "text => playground.run(text).then(result => result.columns('links'))", OWN.replace("NAME", "reno")
+    )
     shown = page.locator("#figures").inner_text()
     assert ("p95" in shown) == ("p95_queueing_delay_s" in told)
 
@@ -459,7 +461,7 @@ def test_the_median_drag_takes_at_most_five_native_runs_and_a_frame(page: Page) 
     free machine the clock on the wall shows no more, and on a busy one it would tell of the others.
     """
     text = (ROOT / "web/presets/bbr.toml").read_text()
-    after(page, lambda: page.evaluate("text => bench.take(text)", text + "\n"))
+    after(page, lambda: page.evaluate("text => playground.take(text)", text + "\n"))
     page.evaluate(DRAGS, 10)  # until then the browser compiles
     scenario = Scenario.loads(text)
     native_s = median(taken_s(time.process_time, lambda: run(scenario)) for _ in range(DRAGS_MEASURED))
@@ -591,7 +593,7 @@ def test_an_address_opens_the_page_with_a_scenario(browser: Browser, errors: lis
     scenario = Scenario.load(ROOT / "scenarios/bufferbloat.toml")
     address = link(scenario, "Bufferbloat,\nas it stands.")
     assert address is not None
-    page = opened(browser, errors, address=address.removeprefix("bench.html"))
+    page = opened(browser, errors, address=address.removeprefix("playground.html"))
     assert Scenario.loads(toml(page)) == scenario
     assert page.locator("#story").inner_text() == "Bufferbloat, as it stands."
     page.context.close()
@@ -609,13 +611,13 @@ def test_there_is_no_address_of_what_the_page_can_not_run() -> None:
 
 
 def test_the_command_writes_the_page(program: Program, tmp_path: Path) -> None:
-    done = program("bench", "--out", "page.html")
+    done = program("playground", "--out", "page.html")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "page.html").read_text() == PAGE.read_text()
-    assert program("bench", "--out", ".").returncode == 2
-    assert program("bench", "--out", "no/where.html").returncode == 2
+    assert program("playground", "--out", ".").returncode == 2
+    assert program("playground", "--out", "no/where.html").returncode == 2
     (tmp_path / "bad.toml").write_text("duration = 5")
-    done = program("bench", "bad.toml")
+    done = program("playground", "bad.toml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "bad.toml:1: duration" in done.stderr
 
@@ -630,7 +632,7 @@ def test_the_command_opens_the_page_with_a_scenario(
     opener.write_text(f"#!{sys.executable}\nimport sys\nopen({str(tmp_path / 'opened')!r}, 'w').write(sys.argv[1])\n")
     opener.chmod(0o755)
     surroundings = {**os.environ, "BROWSER": str(opener), "TMPDIR": str(tmp_path)}
-    done = subprocess.run([PROGRAM, "bench", file], env=surroundings, capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, "playground", file], env=surroundings, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     address = (tmp_path / "opened").read_text()
     assert Path(done.stdout.strip()).as_uri() == address
@@ -693,8 +695,9 @@ def test_more_samples_than_a_page_shows_are_refused_by_their_key(page: Page) -> 
         'duration = "1000 s"\nseries_interval = "1 ms"\n[[links]]\nname = "l"\nrate = "1 Mbit/s"\ndelay = "10 ms"\n'
         'buffer = "10 packets"\n[[flows]]\nalgorithm = "reno"\n'
     )
-    said = page.evaluate("text => bench.run(text).then(() => null, error => error.message)", text)
+    said = page.evaluate("text => playground.run(text).then(() => null, error => error.message)", text)
     assert said.startswith("series_interval: 2000000 samples of series are more than a page can show; allowed: at most")
     assert (
-        page.evaluate("text => bench.run(text).then(() => 'ran', String)", text.replace('"1 ms"', '"10 ms"')) == "ran"
+        page.evaluate("text => playground.run(text).then(() => 'ran', String)", text.replace('"1 ms"', '"10 ms"'))
+        == "ran"
     )
