@@ -277,6 +277,7 @@ def scenario_keys() -> dict[str, list[_Key]]:
 
 @type_check_only
 class MetricEntry(TypedDict):
+    table: Literal["links", "flows", "groups", "transfers", "traffic", "series", "totals", "experiments"]
     id: str
     title: str
     unit: str

@@ -34,6 +34,8 @@ class Metric:
         better: Direction in which the metric improves.
         form: Format of shown values; empty for a format that suits the unit and the kind.
         source: RFC, paper, or standard of the definition; empty where it needs none.
+        table: First table of a result that has it: "links", "flows", "groups", "transfers", "traffic", "series", or
+            "totals"; "experiments" for a metric that a comparison of runs adds.
         scope: Link, group, or source that the metric is of; empty for the bottleneck and for all flows.
     """
 
@@ -45,6 +47,7 @@ class Metric:
     better: Better = ""
     form: str = ""
     source: str = ""
+    table: str = ""
     scope: str = ""
 
     @property

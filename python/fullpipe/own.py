@@ -1,4 +1,4 @@
-"""Algorithms of one's own: a class becomes an algorithm that scenarios can name.
+"""Algorithms of users: a class becomes an algorithm that scenarios can name.
 
 >>> import math
 >>> import fullpipe
@@ -63,7 +63,7 @@ __all__ = [
 Kind = TypeVar("Kind", bound=type)
 
 STATE = ("cwnd", "ssthresh", "pacing_rate")
-"""Fields that say what the sender is to do; every class has the first two."""
+"""Fields that control the sender; every class has the first two."""
 
 
 CLASSIC = ("increase", "decrease")
@@ -115,7 +115,7 @@ _declared: dict[str, Declared] = {}
 
 
 class Signal(IntEnum):
-    """Congestion, told once per episode."""
+    """Congestion signal, one call per episode."""
 
     LOSS = 0
     """Duplicate ACKs or SACK show a loss; fast recovery begins."""
@@ -136,16 +136,16 @@ class LostBy(IntEnum):
 
 class Classic:
     """Slow start, congestion avoidance and backoff of RFC 5681, as the built-in algorithms that answer to losses have
-    them, around an increase and a decrease of one's own.
+    them, around a user's increase and decrease.
 
-    A subclass says `increase` and `decrease`; it may say more. Windows are segments.
+    A subclass defines `increase` and `decrease`, and may override more. Windows are segments.
     """
 
     cwnd: float = 2.0
     ssthresh: float = math.inf
 
     def increase(self, w: float, flow: _core.Flow, ack: _core.Ack) -> float:
-        """Congestion avoidance: what an ACK adds to a window ``w``, segments; times the ACK's credit."""
+        """Congestion avoidance: increase of a window of ``w`` segments per ACK, before the ACK's credit."""
         raise NotImplementedError("increase")
 
     def decrease(self, w: float, flow: _core.Flow, signal: Signal) -> float:
@@ -212,8 +212,8 @@ def algorithm(
             earlier one, for scenarios made from then on.
         recovery: The loss recovery where a scenario is silent.
         paper: Where it comes from.
-        group: What it answers to: "loss", "delay", "both", "model" or "ECN".
-        ecn: The ECN it is made for, such as "accurate"; None where a mark is to it what a loss is.
+        group: Congestion signal: "loss", "delay", "both", "model" or "ECN".
+        ecn: ECN mode of the algorithm, such as "accurate"; None if it responds to a mark as to a loss.
         rate_samples: It hears of every ACK that delivers anything, with `Ack.delivery_rate`.
         inspect: Fields that the series are to have, by their names.
         compiled: Numba compiles it (the extra ``compiled``), to the same figures and several times as fast. Its fields
@@ -224,7 +224,7 @@ def algorithm(
             state, in their order.
 
     Raises:
-        InputError: The name is taken, or the class lacks something; the message says what.
+        InputError: The name is taken, or the class lacks a field or a method that the message names.
     """
     # Not Path.resolve, which raises RuntimeError where links form a loop.
     shared = None if library is None else os.path.realpath(_folder_of_caller() / library)
@@ -280,11 +280,11 @@ def _folder_of_caller() -> Path:
 
 
 def as_algorithm(algorithm: str | Mapping[str, Any] | type) -> str | Mapping[str, Any]:
-    """An algorithm as scenarios name it, from what functions take.
+    """Algorithm in the form of a scenario, from an argument of a function.
 
     Args:
         algorithm: A name, a table with a name and parameters, a declared class, ``FILE.py`` or ``FILE.py:CLASS`` for
-            what that file declares, or ``FILE.o`` for an object file.
+            an algorithm of that file, or ``FILE.o`` for an object file.
 
     Raises:
         InputError: The class is not declared, or the file can't be read or declares no algorithm.
@@ -307,8 +307,7 @@ def as_algorithm(algorithm: str | Mapping[str, Any] | type) -> str | Mapping[str
 
 
 def load_algorithms(what: str) -> str:
-    """Declares what a file of Python code declares: ``aimd.py``, or of its algorithms the one whose class is called
-    so, ``aimd.py:Aimd``. Its code is run.
+    """Runs a file of Python code that declares algorithms: ``aimd.py``, or ``aimd.py:Aimd`` for one of several classes.
 
     Returns:
         The name of the algorithm.
@@ -318,7 +317,7 @@ def load_algorithms(what: str) -> str:
     """
     file, _, wanted = what.partition(":")
     module = load_file(file)
-    if not _declared_in(module):  # a later class of the same name has taken the place of its own
+    if not _declared_in(module):  # a later class of this name has replaced it
         del sys.modules[module.__name__]
         module = load_file(file)
     found = _declared_in(module)
@@ -343,7 +342,7 @@ def load_file(file: str) -> ModuleType:
     """Runs a file of Python code, once for each version of it.
 
     Raises:
-        InputError: There is no such file, it ends the program, or what it declares is no algorithm.
+        InputError: The file is missing or ends the program, or a declared class is no algorithm.
         AlgorithmError: It raises.
     """
     from importlib.util import module_from_spec, spec_from_file_location
@@ -400,9 +399,7 @@ def called(names: Iterable[str]) -> str:
 
 
 def own_lines(error: BaseException) -> str:
-    """What was raised, with its traceback of lines of one's own: those of this package and of what it calls to load or
-    to compile them say nothing of the algorithm.
-    """
+    """Traceback of an exception without the lines of this package and of its loaders and compilers."""
     from traceback import StackSummary, TracebackException
 
     told = TracebackException.from_exception(error)
@@ -426,7 +423,7 @@ def identity_of(names: Iterable[str]) -> Identity:
 
 
 def used_in(*values: Any) -> list[str]:
-    """The algorithms of one's own that a scenario's keys, or what takes their place, name."""
+    """Names of users' algorithms in the keys of a scenario, or in values for its keys."""
     if not _declared:
         return []
     found: set[str] = set()
@@ -448,7 +445,7 @@ def of_library(names: Iterable[str]) -> bool:
 
 
 def carried(names: Iterable[str]) -> dict[str, bytes]:
-    """What another process makes the algorithms of these names of (`restore`)."""
+    """Pickled algorithms by name, for `restore` in another process."""
     return {name: _data_of(name, _declared[name]) for name in names}
 
 
@@ -480,12 +477,12 @@ def _is_ours(file: str) -> bool:
 
 
 def _said(error: BaseException) -> str:
-    """What was raised, as one line says it."""
+    """Exception as one line of text."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _data_of(name: str, known: Declared) -> bytes:
-    # One thread at a time: what cloudpickle takes by value is the same for all of them.
+    # One thread at a time: cloudpickle has one list of modules to pickle by value for all threads.
     with _sending:
         now = known.identity()
         if known.data is None or known.data_of != now or now.digest is None:
@@ -568,7 +565,7 @@ def interpreted(names: Iterable[str]) -> Iterator[None]:
 
 
 def _check(kind: type, name: str, inspect: Sequence[str], *, methods: bool) -> None:
-    """Says no to what could not run."""
+    """Refuses a class that could not run."""
 
     def wrong(what: str) -> InputError:
         return InputError(f"algorithm {quoted(name)}: {what}")

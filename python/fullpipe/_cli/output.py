@@ -1,4 +1,4 @@
-"""What the commands share: tables, the progress bar, pictures and directories."""
+"""Tables, progress bar, warnings, and shared options of all commands."""
 
 from __future__ import annotations
 
@@ -69,9 +69,7 @@ def algorithms_option(
 
 
 def declared(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
-    """The same with the algorithms that files of Python code declare in the place of these, ``aimd.py`` or
-    ``aimd.py:Aimd``; their code is run.
-    """
+    """Text of the option, with the declared algorithms in place of ``aimd.py`` or ``aimd.py:Aimd``. The code runs."""
     return None if text is None else _with_declared(text)
 
 
@@ -86,8 +84,9 @@ def _with_declared(text: str) -> str:
 
 @contextmanager
 def code_of_others() -> Iterator[None]:
-    """What is printed meanwhile goes to standard error, whether Python, C or another program prints it: standard output
-    is for results, which other programs read.
+    """Context in which all output of Python, C, and other programs goes to standard error.
+
+    Standard output is for results, which other programs read.
     """
     for stream in (sys.stdout, sys.__stdout__):
         if stream is not None:
@@ -100,7 +99,7 @@ def code_of_others() -> Iterator[None]:
     finally:
         if sys.__stdout__ is not None:
             sys.__stdout__.flush()
-        # C keeps what it prints, but nothing here has printed that has not been called by way of this.
+        # C buffers its output. Only code that ctypes has called can have printed.
         if (ctypes := sys.modules.get("ctypes")) is not None:
             ctypes.CDLL(None).fflush(None)
         os.dup2(output, 1)
@@ -115,16 +114,16 @@ kernel_option = click.option(
 )
 
 PATIENCE_S = 1.0
-"""A run this short gets no progress bar, seconds of wall time."""
+"""Seconds of wall time after which a run gets a progress bar."""
 
 
 def warn(scenario: Scenario) -> None:
-    """Says on standard error what is probably not meant, a line each."""
+    """Prints the warnings of a scenario on standard error, one line for each."""
     _warn(scenario, scenario.warnings)
 
 
 def warn_otherwise(scenario: Scenario, results: Iterable[Result]) -> None:
-    """Says what engines have done otherwise than the scenario says."""
+    """Prints the differences of the runs from the scenario on standard error."""
     said = dict.fromkeys(warning for result in results for warning in result.warnings)
     _warn(scenario, [warning for warning in said if warning not in scenario.warnings])
 
@@ -135,7 +134,7 @@ def _warn(scenario: Scenario, warnings: Iterable[str]) -> None:
 
 
 def words(text: str) -> list[str]:
-    """What stands between commas; those inside of braces and brackets are a table's own."""
+    """Parts between commas. A comma inside braces, brackets, or quotes separates nothing."""
     found = [""]
     open_, quote = 0, ""
     for c in text:
@@ -151,17 +150,18 @@ def words(text: str) -> list[str]:
 
 
 def algorithms_in(text: str) -> list[str | dict[str, object]]:
-    """The algorithms between commas, each as `algorithm_in` has it. Before the scenario is read, which may name what
-    these declare.
+    """Algorithms between commas, as `algorithm_in` returns them.
+
+    Call it before you read the scenario, which may name a declared algorithm.
     """
     return [algorithm_in(word) for word in words(text)]
 
 
 def algorithm_in(text: str) -> str | dict[str, object]:
-    """An algorithm as scenarios have it, from a word, an object file or a TOML table, ``{ name = "vegas", beta = 2 }``.
+    """Algorithm of a scenario, from a name, an object file, or a TOML table such as ``{ name = "vegas", beta = 2 }``.
 
     Raises:
-        InputError: It is a table that is none, or a file that can't be read.
+        InputError: The table is no TOML, or the file cannot be read.
     """
     if text.endswith(".o"):
         return {"object": _content_of(text)}
@@ -179,8 +179,9 @@ def algorithm_in(text: str) -> str | dict[str, object]:
 
 
 def _content_of(file: str) -> dict[str, str]:
-    """What a scenario has in the place of an object file's name: a command's files are in the current folder, wherever
-    its scenario is.
+    """Content of an object file as a scenario has it.
+
+    A path on the command line is relative to the current folder, and a path in a scenario to the scenario.
     """
     import base64
 
@@ -189,7 +190,7 @@ def _content_of(file: str) -> dict[str, str]:
 
 @contextmanager
 def resumable(context: click.Context, out: str | None) -> Iterator[None]:
-    """Ends a command after Ctrl-C with a line that its finished runs are kept, where they are."""
+    """Context of a command that can be resumed: after Ctrl-C, a line names the directory of its finished runs."""
     try:
         yield
     except KeyboardInterrupt:
@@ -248,10 +249,10 @@ def _terminal_width() -> int:
 def progress_bar(
     label: str, unit: str = "s simulated", *, prints: bool = False
 ) -> Iterator[Callable[[float, float], None]]:
-    """A function to tell progress to, (how much of `unit` is done, total); it draws a bar with the time left on a
-    terminal's standard error once a run takes longer than a second.
+    """Function that takes the progress (amount of ``unit`` done, total) and draws a bar with the time left.
 
-    What algorithms print meanwhile is no result (`code_of_others`), unless the command itself ``prints`` results then.
+    The bar appears on a terminal's standard error once a run takes longer than a second. Output of algorithms goes to
+    standard error (`code_of_others`), unless the command ``prints`` results during the run.
     """
     begun = time.perf_counter()
     bar: tuple[Progress, TaskID] | None = None

@@ -36,8 +36,9 @@ MOST_NAMES = 60
 
 
 def printable(text: str) -> str:
-    r"""The text with everything escaped that can't be seen or would move what stands about it, as ``\x1b`` for ESC:
-    control characters, marks of direction, halves of characters.
+    r"""Text with escapes such as ``\x1b`` for control characters, direction marks, and surrogates.
+
+    Such characters are invisible, or move the text around them.
     """
     if text.isprintable():
         return text
@@ -84,8 +85,8 @@ def hint(name: object, known: Iterable[str]) -> str:
 
 
 def with_params(table: Mapping[str, object]) -> str:
-    """``codel (target=5 ms, ecn=true)`` for a table with a name and parameters, flags as scenarios write them; of an
-    algorithm that is an object file ``my.bpf.o (beta=0.7)``, and of a module of Linux's own ``tcp_illinois (theta=3)``.
+    """``codel (target=5 ms, ecn=true)`` for a table with a name and parameters. For an
+    object file ``my.bpf.o (beta=0.7)``, and for a module of Linux ``tcp_illinois (theta=3)``.
     """
     name = table.get("name")
     for key, beside, called in (("object", "struct_ops", "{}"), ("module", "kernel", "tcp_{}")):

@@ -102,7 +102,8 @@ class Result(Outcome):
         kinds: dict[str, pa.DataType] = {"group": pa.string(), "state": pa.string(), "in_warmup": pa.bool_()}
         kinds |= dict.fromkeys(("size_bytes", "retransmits", "timeouts"), pa.uint64())
         table = tables.to_arrow(self._columns["transfers"])
-        return table.cast(pa.schema([(name, kinds.get(name, pa.float64())) for name in table.column_names]))
+        kinds_of_all = [(name, kinds.get(name, pa.float64())) for name in table.column_names]
+        return tables.described(table.cast(pa.schema(kinds_of_all)))
 
     @cached_property
     def transfer_sizes(self) -> pa.Table:
@@ -112,7 +113,7 @@ class Result(Outcome):
         """
         import pyarrow as pa
 
-        return pa.Table.from_pylist(transfers.by_size(tables.rows(self._columns["transfers"])))
+        return tables.described(pa.Table.from_pylist(transfers.by_size(tables.rows(self._columns["transfers"]))))
 
     @cached_property
     def traffic(self) -> pa.Table:
@@ -148,14 +149,14 @@ class Result(Outcome):
         """
         import pyarrow as pa
 
-        return pa.Table.from_pylist(self._groups())
+        return tables.described(pa.Table.from_pylist(self._groups()))
 
     @cached_property
     def runs(self) -> pa.Table:
         """One row with the seed and all metrics, as experiments have a row per run."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist([{"seed": self.scenario.seed, **self.figures()}])
+        return tables.described(pa.Table.from_pylist([{"seed": self.scenario.seed, **self.figures()}]))
 
     def columns(self, table: str) -> tables.Columns:
         """A table's columns as the engine gave them, for those who can do without Arrow."""

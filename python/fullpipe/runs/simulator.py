@@ -1,5 +1,7 @@
-"""Runs in the simulator: here, or in a process of their own. What the interpreter itself runs holds its lock, so that
-threads would wait for one another.
+"""Runs in the simulator, in this process or in a separate one.
+
+An interpreted algorithm holds the interpreter's lock, so that concurrent threads would wait for one another. Such runs
+get a process each.
 """
 
 from __future__ import annotations
@@ -33,20 +35,20 @@ WORK = "import sys; sys.path[:] = sys.argv[1:]; from fullpipe.runs.simulator imp
 
 
 class Elsewhere(Exception):
-    """What was raised in another process: its text is the traceback there."""
+    """Cause of an error in another process; its text is the traceback of that process."""
 
     def __str__(self) -> str:
         return f"in the process of a run\n{self.args[0]}"
 
 
 def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """A run's tables. ``tell`` hears the simulated seconds reached now and then, and what it raises ends the run.
+    """Tables of a run. ``tell`` receives the simulated seconds from time to time; an exception from it ends the run.
 
     Raises:
         MemoryLimitError: It needs more memory than that.
-        AlgorithmError: An algorithm of one's own has failed.
+        AlgorithmError: A user's algorithm failed.
     """
-    # Ctrl-C reaches the main thread alone, whose runs stay where they are; what runs elsewhere is looked after here.
+    # Python delivers Ctrl-C to the main thread alone. Its runs stay in this process.
     if scenario.model.holds_lock and threading.current_thread() is not threading.main_thread():
         return _simulate_apart(scenario, memory_bytes, tell)
     if of_library(used_in(scenario.to_dict())):
@@ -69,7 +71,7 @@ def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[
     try:
         return scenario.model.run(hear, memory_bytes)
     except SystemExit as ended:
-        # Who waits for the run may end the program; an algorithm may not.
+        # The caller may end the program; an algorithm may not.
         if ended in told:
             raise
         raise AlgorithmError(f"algorithm {_own_of(scenario)}: it ends the program (SystemExit: {ended})") from ended
@@ -87,7 +89,7 @@ def _own_of(scenario: Scenario) -> str:
 
 
 def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
-    """Raises what compiled code has raised, with the lines where: the interpreter does the same to the last bit."""
+    """Raises the error of compiled code with its lines: an interpreted run reproduces it."""
     tree = scenario.to_dict()
     with interpreted(used_in(tree)):
         model = type(scenario).from_dict(tree, file=scenario.file).model
@@ -99,8 +101,9 @@ def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
 
 
 def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """The same in a thread, so that this one can be stopped whatever compiled code is at. What never returns to the
-    engine goes on until the process ends.
+    """Tables of a run in another thread, so that this thread can be stopped while compiled code runs.
+
+    Compiled code that never returns to the engine continues until the process ends.
     """
     outcome: list[Any] = []
     reached = [0.0]
@@ -131,7 +134,7 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
 
 
 def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """The same in a process. Terminals and notebooks send Ctrl-C to the whole group of processes, and so to it too."""
+    """Tables of a run in a separate process. A terminal or a notebook sends Ctrl-C to that process as well."""
     import pickle
 
     with _begin_process() as process:
@@ -166,8 +169,9 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
 
 
 def _begin_process() -> Popen[bytes]:
-    """A process that receives no Ctrl-C before it is ready for it. Modules of the current folder take no other module's
-    place there (``-P``).
+    """New process that receives no Ctrl-C before it is ready.
+
+    With ``-P``, modules of the current folder shadow no others.
     """
     from subprocess import PIPE, Popen
 
@@ -183,7 +187,7 @@ def _begin_process() -> Popen[bytes]:
 
 
 def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
-    """Hands on what the other process says, and that it has ended."""
+    """Puts the messages of the other process into a queue, and a last one when it ends."""
     import pickle
 
     try:
@@ -194,14 +198,14 @@ def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
 
 
 def _ending(process: Popen[bytes]) -> str:
-    """How a process has ended that has told no outcome."""
+    """Error message for a process that ended without an outcome."""
     status = process.wait()
     how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
     return f"the process of a run ended {how} before its run"
 
 
 def _plain(tables: Any) -> Any:
-    """Tables and warnings in types that another process can be sent."""
+    """Tables and warnings in types that pickle can send."""
     return {
         name: {key: _sendable(column) for key, column in part.items()} if isinstance(part, dict) else part
         for name, part in tables.items()
@@ -213,17 +217,17 @@ def _sendable(column: Any) -> Any:
 
 
 def _end_with_the_other() -> None:
-    """Ends this process where the one that waits for it is gone, whatever an algorithm is at."""
+    """Ends this process as soon as its parent process is gone, even while an algorithm runs."""
     sys.stdin.buffer.read()
     os._exit(1)
 
 
 def work() -> None:
-    """The other process: a scenario comes in, tables go out."""
+    """Main function of the separate process: reads a scenario, and writes tables."""
     import pickle
 
     out = os.fdopen(os.dup(1), "wb")
-    # What the algorithm prints is not for the one who waits.
+    # The output of an algorithm must not reach the parent's pipe.
     os.dup2(2, 1)
 
     def say(kind: str, what: object) -> None:

@@ -166,45 +166,60 @@ const PACKETS: Unit = Unit::Packets;
 const BYTES: Unit = Unit::Bytes;
 const ONE: Unit = Unit::One;
 
-/// Metrics of links, flows, groups, transfers, cross traffic, and experiments, in the order of the pages.
-const LISTS: &[&[Metric]] = &[
-    LINKS,
-    percentiles!(
-        "queueing_delay_s",
-        "queueing delay",
-        S,
-        Less,
-        "the waiting times before transmission, over the packets that arrived and left the queue in the interval.",
-        "RFC 7679"
+/// Metrics by the table that has them first, in the order of the pages; "experiments" are those that a comparison of runs adds.
+const LISTS: &[(&str, &[Metric])] = &[
+    ("links", LINKS),
+    (
+        "links",
+        percentiles!(
+            "queueing_delay_s",
+            "queueing delay",
+            S,
+            Less,
+            "the waiting times before transmission, over the packets that arrived and left the queue in the interval.",
+            ""
+        ),
     ),
-    FLOWS,
-    percentiles!("rtt_s", "RTT", S, Less, "the RTT samples, one per ACK of new data.", "RFC 6298"),
-    percentiles!(
-        "jitter_s",
-        "jitter",
-        S,
-        Less,
-        "the absolute differences of one-way delays of consecutive segments of a flow. Requires `measure_jitter = true`.",
-        "RFC 3550, section 6.4.1; RFC 5481"
+    ("flows", FLOWS),
+    ("flows", percentiles!("rtt_s", "RTT", S, Less, "the RTT samples, one per ACK of new data.", "RFC 6298")),
+    (
+        "flows",
+        percentiles!(
+            "jitter_s",
+            "jitter",
+            S,
+            Less,
+            "the absolute differences of one-way delays of consecutive segments of a flow. Requires `measure_jitter = true`.",
+            "RFC 3550, section 6.4.1; RFC 5481"
+        ),
     ),
-    GROUPS,
-    TRANSFERS,
-    percentiles!("s", "completion", S, Less, "the completion times of the transfers.", ""),
-    percentiles!("completion_s", "completion time", S, Less, "the completion times of the short flows.", ""),
-    percentiles!("fct_s", "web completion", S, Less, "the completion times of the web transfers.", ""),
-    percentiles!("slowdown", "slowdown", ONE, Less, "completion time over the time on an idle path.", ""),
-    TRAFFIC,
-    percentiles!(
-        "frame_delay_s",
-        "frame delay",
-        S,
-        Less,
-        "the times from the creation of a received frame to the arrival of its last packet.",
-        ""
+    ("groups", GROUPS),
+    ("transfers", TRANSFERS),
+    ("transfers", percentiles!("s", "completion", S, Less, "the completion times of the transfers.", "")),
+    (
+        "experiments",
+        percentiles!("completion_s", "completion time", S, Less, "the completion times of the short flows.", ""),
     ),
-    SERIES,
-    TOTALS,
-    EXPERIMENTS,
+    ("experiments", percentiles!("fct_s", "completion", S, Less, "the completion times of the web transfers.", "")),
+    (
+        "transfers",
+        percentiles!("slowdown", "slowdown", ONE, Less, "completion time over the time on an idle path.", ""),
+    ),
+    ("traffic", TRAFFIC),
+    (
+        "traffic",
+        percentiles!(
+            "frame_delay_s",
+            "frame delay",
+            S,
+            Less,
+            "the times from the creation of a received frame to the arrival of its last packet.",
+            ""
+        ),
+    ),
+    ("series", SERIES),
+    ("totals", TOTALS),
+    ("experiments", EXPERIMENTS),
 ];
 
 const LINKS: &[Metric] = &[
@@ -447,7 +462,7 @@ const TOTALS: &[Metric] = &[
 
 const EXPERIMENTS: &[Metric] = &[
     metric("queueing_delay_s", "Mean queueing delay", S, Average, Less, "Mean queue over the rate of the link."),
-    metric("mean_fct_s", "Mean web completion", S, Average, Less, "Mean completion time of the web transfers."),
+    metric("mean_fct_s", "Mean completion", S, Average, Less, "Mean completion time of the web transfers."),
     metric("alone_goodput_bps", "Solo goodput", BPS, Rate, More, "Goodput without the competitor."),
     metric("alone_rtt_s", "Solo RTT", S, Average, Less, "Mean RTT without the competitor."),
     metric("goodput_harm", "Goodput harm", ONE, Index, Less, "Part of the solo goodput that the competitor takes.")
@@ -489,9 +504,14 @@ const EXPERIMENTS: &[Metric] = &[
     .form(".3g"),
 ];
 
+/// All metrics with their tables, in the order of the pages.
+pub fn tables() -> impl Iterator<Item = (&'static str, &'static Metric)> {
+    LISTS.iter().flat_map(|(table, list)| list.iter().map(|metric| (*table, metric)))
+}
+
 /// All metrics, in the order of the pages.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    LISTS.iter().flat_map(|list| list.iter())
+    tables().map(|(_, metric)| metric)
 }
 
 /// The metric of a column; None for text, flags, and columns that an algorithm adds to a series.
@@ -510,7 +530,7 @@ mod tests {
     fn ids_and_titles_are_unique_within_a_list() {
         let ids: BTreeSet<_> = all().map(|metric| metric.id).collect();
         assert_eq!(ids.len(), all().count());
-        for list in LISTS {
+        for (_, list) in LISTS {
             let titles: BTreeSet<_> = list.iter().map(|metric| metric.title).collect();
             assert_eq!(titles.len(), list.len());
         }
