@@ -1,4 +1,4 @@
-//! The most memory that the engine may have in a page; what needs more is refused by the engine, or traps.
+//! Memory limit of the engine in a page. The engine refuses scenarios that need more, or traps.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,7 +1,7 @@
-//! A program of an object file inside a model of the kernel, driven by events: as `bpf/conform.c` does it with the same source compiled
-//! for the host, and with the same answers.
+//! Program of an object file inside a model of the kernel, driven by events. `bpf/conform.c` does this with the source compiled
+//! for the host, and gives identical answers.
 //!
-//! `conform OBJECT` takes the simulator's records (`--example record`) from standard input and says how far its windows are from the
+//! `conform OBJECT` takes the simulator's records (`--example record`) from standard input and prints the distance of its windows from the
 //! recorded ones; `conform OBJECT script` takes lines, and gives window and threshold after each.
 
 use fullpipe_kernel::target::Field;
@@ -195,7 +195,7 @@ fn main() {
         if kernel.state() == RECOVERY || words[0] & 255 == 2 {
             continue;
         }
-        // What the kernel is shown is the whole part of the program's window.
+        // The kernel sees the whole part of the program's window.
         let expected = f64::from_bits(words[7]);
         let difference = (kernel.read("snd_cwnd") as f64 + 0.5 - expected).abs();
         worst = worst.max(difference);

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 /// The number of a type; 0 is `void`.
 pub type Id = u32;
 
-/// How deep types may be nested in one another: what goes deeper goes round in a circle.
+/// Largest depth of nested types; deeper nesting is a cycle.
 const DEEPEST: u32 = 64;
 
 /// The types of an object, by number.
@@ -20,11 +20,11 @@ pub struct Btf {
 pub struct Type {
     /// The name, or nothing.
     pub name: String,
-    /// What it is.
+    /// Kind of type.
     pub kind: Kind,
 }
 
-/// What a type is.
+/// Kind of a type.
 #[derive(Debug)]
 pub enum Kind {
     Void,
@@ -195,7 +195,7 @@ impl Btf {
         self.types.get(id as usize).ok_or_else(|| Error::new(format!("its BTF has no type {id}")))
     }
 
-    /// What a type is beneath other names and qualifiers.
+    /// Type beneath other names and qualifiers.
     pub fn plain(&self, mut id: Id) -> Result<(Id, &Type)> {
         for _ in 0..DEEPEST {
             match self.get(id)? {

@@ -2,35 +2,35 @@
 
 use crate::error::{Error, Result};
 
-/// An instruction, ready to run. Opcodes are RFC 9669's, and those of [`op`] where one of theirs stands for several.
+/// Instruction, ready to run. Opcodes are those of RFC 9669, and those of [`op`] where one of the RFC covers several.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
     pub opcode: u8,
     pub dst: u8,
     pub src: u8,
-    /// What a load or store adds to the address; of a jump or local call, the number of the instruction it goes to.
+    /// Offset of a load or store; of a jump or local call, the number of its target instruction.
     pub offset: i32,
     pub immediate: i64,
 }
 
-/// Opcodes of our own, in a class where RFC 9669 has but one that is still in use (0x18).
+/// Internal opcodes, in a class where RFC 9669 uses only one (0x18).
 pub mod op {
-    /// What must not be reached; the immediate is the number of the reason.
+    /// Instruction that must not be reached; the immediate is the number of the reason.
     pub const TRAP: u8 = 0x00;
     pub const LOCAL_CALL: u8 = 0x08;
-    /// Calls what the immediate says, a [`Host`](crate::host::Host).
+    /// Call of a [`Host`](crate::host::Host) function, whose number is the immediate.
     pub const HOST_CALL: u8 = 0x10;
     pub const WIDE_IMMEDIATE: u8 = 0x18;
-    /// Signed division of 64 bits by an immediate; then by a register, then of 32 bits likewise, 8 apart. Its rest the same.
+    /// Signed division of 64 bits by an immediate; then by a register, then of 32 bits likewise, 8 apart. The remainder likewise.
     pub const SDIV64_K: u8 = 0x20;
     pub const SMOD64_K: u8 = 0x40;
-    /// Moves with a sign: from so many bits, to 64 or 32.
+    /// Moves with a sign: from 8, 16, or 32 bits, to 64 or 32.
     pub const MOVE8_64: u8 = 0x60;
     pub const MOVE16_64: u8 = 0x68;
     pub const MOVE32_64: u8 = 0x70;
     pub const MOVE8_32: u8 = 0x78;
     pub const MOVE16_32: u8 = 0x80;
-    /// Of as many bits as the immediate says.
+    /// The immediate is the number of bits.
     pub const TO_LITTLE: u8 = 0x88;
     pub const SWAP: u8 = 0x90;
     /// An atomic operation; the immediate is RFC 9669's.
@@ -44,7 +44,7 @@ pub mod op {
 const REGISTERS: u8 = 11;
 
 /// Reads a section. Jumps are numbered from `first` on. Calls of functions outside are left to the caller, with their immediate and
-/// the source register that says of what kind they are.
+/// the source register, which has their kind.
 pub fn decode(section: &str, bytes: &[u8], first: usize) -> Result<Vec<Instruction>> {
     let wrong = |at: usize, what: &str| Error::new(format!("instruction {at} of {section} {what}"));
     if bytes.len() % 8 != 0 {
@@ -158,8 +158,8 @@ fn arithmetic(instruction: &mut Instruction) -> Option<()> {
     Some(())
 }
 
-/// What arithmetic, comparisons and shifts are made of, in 32 and in 64 bits: without overflow; division by 0 gives 0, and its rest is
-/// what was divided (RFC 9669 section 4.1).
+/// Word of arithmetic, comparisons, and shifts, in 32 and in 64 bits, without overflow. Division by 0 gives 0, and its remainder is
+/// the dividend (RFC 9669 section 4.1).
 pub trait Word: Copy + PartialOrd {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
@@ -207,7 +207,7 @@ macro_rules! word {
 word!(u32, i32);
 word!(u64, i64);
 
-/// What an arithmetic instruction makes of two values; `None` for what is no plain arithmetic.
+/// Result of an arithmetic instruction for two values; `None` for other instructions.
 pub fn computed(instruction: &Instruction, a: u64, b: u64) -> Option<u64> {
     fn binary<W: Word>(code: u8, a: W, b: W) -> Option<W> {
         Some(match code {

@@ -1,4 +1,4 @@
-//! Calls a program as the kernel calls it: what the simulator's sender tells ([`CongestionControl`]) in the kernel's terms.
+//! Calls of a program as the kernel makes them: events of the simulator's sender ([`CongestionControl`]) in the kernel's terms.
 //!
 //! Of an ACK: `in_ack_event`; `pkts_acked`; then `cong_control`, or outside recovery `cong_avoid`. Of a segment found lost: `skb_marked_lost`. Of a
 //! loss, a mark or a timeout: `ssthresh`, then `set_state`. The end of an episode: the window is the threshold, `cwnd_event` (`CA_EVENT_COMPLETE_CWR`), `set_state`. `init` and
@@ -8,7 +8,7 @@
 //!
 //! - The window in recovery is the simulator's to see to (proportional rate reduction, where the scenario has it): the program sees it at
 //!   its threshold from the loss on, where a kernel lets it sink to that. A program with `cong_control` rules it itself, as in a kernel.
-//! - What `cong_avoid` is told was acknowledged is the window increases that the ACK is worth: 1, or its segments where the scenario
+//! - The acknowledged count that `cong_avoid` receives is the number of window increases of the ACK: 1, or its segments where the scenario
 //!   counts these (`host = "linux"` does).
 //! - Variables and arrays are shared between the connections of a kernel; here each connection has its own.
 //! - The clock begins with the connection, at 1000 s, and `CONFIG_HZ` is 250, as Debian has it.
@@ -20,7 +20,7 @@
 //!   the burst give it.
 //! - Of kernels with BBRv3 `skb_marked_lost`, `tso_segs`, `CA_EVENT_TLP_RECOVERY` and the members of `rate_sample` that BBRv3 reads are there, but
 //!   for `is_acking_tlp_retrans_seq`, `is_ack_delayed` and the marks of a sample (`delivered_ce` counts those of the ACK).
-//! - `ecn_flags` says that ECN was agreed upon, also where the scenario has it off; then there are no marks.
+//! - `ecn_flags` has ECN as negotiated, also where the scenario has it off; then there are no marks.
 //! - `sndbuf_expand` and `release` are not called: nothing here depends on either.
 
 use crate::error::Fault;
@@ -203,9 +203,9 @@ impl Display for Failure {
 pub struct Control {
     machine: Machine,
     fault: Option<Failure>,
-    /// What is added to the simulator's clock; known once something has happened.
+    /// Offset from the simulator's clock; known after the first event.
     clock_offset: Option<i64>,
-    /// What the receiver's timestamps are ahead by, milliseconds.
+    /// Offset of the receiver's timestamps, milliseconds.
     timestamps_ahead: u32,
     mss: u32,
     delivered_ce: u32,
@@ -222,7 +222,7 @@ pub struct Control {
     /// When a segment was last found lost, on the sender's clock.
     last_loss: Option<Nanos>,
     usage: Usage,
-    /// The program has said, of an ACK, that it sends less than the path may take.
+    /// The program declared, at an ACK, that it sends less than the path may take.
     holds_back: bool,
 }
 
@@ -248,7 +248,7 @@ impl Usage {
 }
 
 impl Control {
-    /// A connection that begins as `start` says; its parameters are those of `machine`.
+    /// Connection with this start; its parameters are those of `machine`.
     pub fn new(machine: Machine, start: impl Into<Start>) -> Control {
         let start = start.into();
         let mss = start.segment_bytes.saturating_sub(HEADERS).max(1);
@@ -282,7 +282,7 @@ impl Control {
         control
     }
 
-    /// The same, which has failed from the beginning on.
+    /// Connection that has failed from the beginning.
     pub(crate) fn refused(self, what: String) -> Control {
         Control { fault: Some(Failure::Refused(what)), ..self }
     }
@@ -329,7 +329,7 @@ impl Control {
         field.read(self.machine.socket())
     }
 
-    /// Calls a member with the socket and what else it takes; once one has failed, none any more.
+    /// Calls a member with the socket and further arguments; none after the first failure.
     #[inline]
     fn call(&mut self, member: usize, rest: &[u64]) -> u64 {
         if self.fault.is_some() {
@@ -343,7 +343,7 @@ impl Control {
         })
     }
 
-    /// The clock and what shows it.
+    /// Clock and the fields that show it.
     fn pass_time(&mut self) {
         let s = &*SOCKET;
         let now = self.machine.now;
@@ -429,7 +429,7 @@ impl Control {
         self.set_state(state::OPEN);
     }
 
-    /// What the program has made of the windows and the rate.
+    /// Windows and rate that the program has set.
     fn take_over(&mut self) {
         let s = &*SOCKET;
         self.cwnd = self.read(&s.cwnd) as f64;
@@ -457,7 +457,7 @@ impl Control {
         self.quantum = burst.max(least.into()).max(1);
     }
 
-    /// The rate that a kernel sets beside programs that set none: twice the window a round trip in slow start, 1.2 times it later.
+    /// Rate that a kernel sets for programs that set none: twice the window a round trip in slow start, 1.2 times it later.
     fn set_kernels_rate(&mut self) {
         let s = &*SOCKET;
         let (cwnd, srtt) = (self.read(&s.cwnd), self.read(&s.srtt));
@@ -470,7 +470,7 @@ impl Control {
         self.set(&s.pacing_rate, rate.min(u128::from(u64::MAX)) as u64);
     }
 
-    /// A segment leaves: as long after it as the rate says the next one may, or a quantum of them after a whole quantum.
+    /// A segment leaves. The next one may leave after the interval of the rate, or a quantum after a whole quantum.
     fn note_departure(&mut self) {
         let Some(rate) = self.pacing_rate.filter(|&rate| rate > 0.0) else { return };
         let (now, gap) = (self.machine.now, SECOND as f64 / rate);
@@ -638,7 +638,7 @@ impl CongestionControl for Control {
         self.look(flow, None);
         let s = &*SOCKET;
         match signal {
-            // A tail loss probe has repaired a loss that nobody has told of.
+            // A tail loss probe has repaired a loss that was not reported.
             Signal::Loss if self.last_loss != Some(flow.now) && self.machine.program().has(member::SKB_MARKED_LOST) => {
                 self.set(&s.tail_app_limited, flow.app_limited.into());
                 self.cut(flow);
@@ -646,7 +646,7 @@ impl CongestionControl for Control {
                 self.call(member::CWND_EVENT, &[event::TLP_RECOVERY]);
             }
             Signal::Timeout => {
-                // What a recovery has cut already is not cut again.
+                // Recovery has reduced this window already.
                 if self.read(&s.ca_state) == state::OPEN || flow.delivered >= self.high {
                     self.cut(flow);
                     self.call(member::CWND_EVENT, &[event::LOSS]);

@@ -17,7 +17,7 @@ pub struct Elf {
 #[derive(Debug)]
 pub struct Section {
     pub name: String,
-    /// What it holds; for `.bss` as many zeros.
+    /// Content; zeros for `.bss`.
     pub data: Vec<u8>,
     /// Where that begins in the file.
     pub file_at: u64,
@@ -29,7 +29,7 @@ pub struct Section {
 #[derive(Debug)]
 pub struct Symbol {
     pub name: String,
-    /// The section it lies in; `None` for what is to come from elsewhere.
+    /// Its section; `None` for an external symbol.
     pub section: Option<usize>,
     pub value: u64,
     pub function: bool,
@@ -44,7 +44,7 @@ pub struct Relocation {
     pub kind: u32,
 }
 
-/// Bytes of all sections together, at most. Sections may claim the same bytes of the file, so that a small file has many large ones.
+/// Bytes of all sections together, at most. Sections may share bytes of the file, so that a small file has many large ones.
 const LARGEST: u64 = 16 << 20;
 
 /// Relocations of all sections, and symbols, at most.

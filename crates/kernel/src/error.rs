@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong with an object file or with what was asked of it: one line, ready to be shown after the file's name.
+/// Fault of an object file or of a request to it: one line, to be shown after the file's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
@@ -25,14 +25,14 @@ pub(crate) fn line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// A program did what no program may, or what the simulator has nothing for.
+/// A program did something forbidden, or something that the simulator lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The member of `tcp_congestion_ops` that was called.
     pub member: &'static str,
     /// The instruction, counted from the beginning of its section; and the section.
     pub at: (String, usize),
-    /// What it did.
+    /// Its action.
     pub what: String,
 }
 

@@ -1,4 +1,4 @@
-//! What programs may call: helpers by number, functions of the kernel by name. Everything else is refused by name when an object is
+//! Functions that programs may call: helpers by number, functions of the kernel by name. All others are refused by name when an object is
 //! loaded.
 
 use crate::names::HELPERS;

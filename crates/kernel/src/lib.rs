@@ -1,7 +1,7 @@
-//! A kernel's congestion control as its object file has it: the very bytes that the kernel loads, run here.
+//! Congestion control of a kernel from its object file: the simulator runs the bytes that the kernel loads.
 //!
 //! An object file made by `clang -target bpf -g` declares algorithms in its section `.struct_ops`. [`Program::load`] reads it (ELF, BTF),
-//! fits it to the records of [`target`] (CO-RE), and refuses by name what it needs and the simulator does not have. A [`Machine`] runs its
+//! fits it to the records of [`target`] (CO-RE), and refuses by name anything that the simulator lacks. A [`Machine`] runs its
 //! operations on the memory of one connection: no address of the host is in it, and each call has a budget of instructions.
 //!
 //! [`Objects`] adds such files to a simulator's catalogue, [`Modules`] Linux's own modules that were compiled for it.

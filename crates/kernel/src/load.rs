@@ -30,7 +30,7 @@ pub const MEMBERS: [&str; 14] = [
     "skb_marked_lost",
 ];
 
-/// What of a socket a program may change, as the kernel allows it: its own area, the windows, the pacing rate.
+/// Fields of a socket that a program may change, as in the kernel: its own area, the windows, the pacing rate.
 const WRITABLE: [&str; 10] = [
     "inet_conn.icsk_ack.pending",
     "inet_conn.icsk_ca_priv",
@@ -49,9 +49,9 @@ const NOT_CALLED: [&str; 2] = ["release", "sndbuf_expand"];
 
 /// The function by which a module begins (`shim.h`).
 const MODULE_BEGINS: &str = "module_begins";
-/// What the names of its parameters begin with.
+/// Prefix of the names of its parameters.
 const MODULE_PARAMETER: &str = "module_param_";
-/// The section that says what it was made for, and of which kernel's source.
+/// Section with its target, and the version of the kernel's source.
 const MODULE_SECTION: &str = "fullpipe";
 
 /// Bytes of a local call's frame, and how many calls may be nested (the kernel's Documentation/bpf/verifier.rst).
@@ -71,11 +71,11 @@ const R_BPF_64_64: u32 = 1;
 const R_BPF_64_ABS64: u32 = 2;
 const R_BPF_64_32: u32 = 10;
 
-/// A program that is ready to run; any number of connections run it, each with a memory of its own.
+/// Program that is ready to run. Any number of connections run it, each with separate memory.
 pub struct Program {
     /// The name of the variable in `.struct_ops`.
     pub(crate) operations: String,
-    /// What the kernel calls the algorithm.
+    /// Name of the algorithm in the kernel.
     pub(crate) kernel_name: String,
     pub(crate) code: Vec<Instruction>,
     /// Where each section's instructions begin.
@@ -92,7 +92,7 @@ pub struct Program {
     /// It is a module's source compiled for the machine (`fullpipe linux module`): plain functions, which may write all of the socket. The
     /// version of the kernel whose source that is.
     pub(crate) module: Option<String>,
-    /// What a module does when it is loaded.
+    /// Initialization of a module.
     pub(crate) begins: Option<usize>,
     /// `cong_control` takes the newer kernels' four arguments (6.10), not two.
     pub(crate) control_takes_four: bool,
@@ -108,7 +108,7 @@ impl fmt::Debug for Program {
 #[derive(Debug)]
 pub struct Map {
     pub(crate) name: String,
-    /// What stands for it in a program.
+    /// Its representation in a program.
     handle: Region,
     pub(crate) values: Region,
     pub(crate) value_size: u32,
@@ -121,7 +121,7 @@ impl Program {
     /// only one there is.
     ///
     /// # Errors
-    /// The file is no such object, or it needs what the simulator does not have.
+    /// The file is no such object, or it needs something that the simulator lacks.
     pub fn load(file: &[u8], operations: Option<&str>) -> Result<Program> {
         let elf = Elf::parse(file)?;
         let types = elf.section(".BTF").ok_or_else(|| Error::new("it has no BTF (clang -g makes it)"))?;
@@ -153,7 +153,7 @@ impl Program {
         &self.operations
     }
 
-    /// What the kernel calls the algorithm.
+    /// Name of the algorithm in the kernel.
     pub fn kernel_name(&self) -> &str {
         &self.kernel_name
     }
@@ -174,7 +174,7 @@ impl Program {
     }
 
     /// The numbers that may be set before a connection begins: its `const volatile` variables, by their names or their members' names, or
-    /// what a module declares so. Of one called `x_q20` the parameter is `x`, and it holds that times 2 to the 20th.
+    /// those that a module declares. Of one called `x_q20` the parameter is `x`, and it holds that times 2 to the 20th.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
@@ -211,7 +211,7 @@ impl Program {
         found.map_or((String::new(), at), |(first, name)| (line(name), at - first))
     }
 
-    /// The map that an address stands for.
+    /// Map at an address.
     pub(crate) fn map(&self, address: u64) -> Option<usize> {
         self.maps.iter().position(|map| memory::address(map.handle, 0) == address)
     }
@@ -287,7 +287,7 @@ struct Loader<'a> {
     regions: HashMap<usize, Region>,
     maps: Vec<Map>,
     parameters: Vec<Parameter>,
-    /// What stands for the externs `__kconfig`: name and address.
+    /// Externs `__kconfig`: name and address.
     externs: HashMap<String, u64>,
     code: Vec<Instruction>,
     /// Where each section's instructions begin.
@@ -374,7 +374,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// What a map's declaration says with `int (*name)[NUMBER]`.
+    /// Number in a map's declaration `int (*name)[NUMBER]`.
     fn number(&self, of: Id) -> Result<u32> {
         match self.btf.plain(self.pointed(of)?)?.1.kind {
             Kind::Array { count, .. } => Ok(count),
@@ -527,7 +527,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Says of each call and each address where it goes.
+    /// Resolves each call and each address.
     fn calls(&mut self, index: usize) -> Result<()> {
         let elf = self.elf;
         let section = &elf.sections[index];
@@ -561,7 +561,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// The address that a symbol stands for, or why there is none.
+    /// Address of a symbol, or the reason that there is none.
     fn address(&self, symbol: &Symbol, addend: i64) -> Result<Result<u64, String>> {
         let name = &symbol.name;
         let Some(section) = symbol.section else {
@@ -577,7 +577,7 @@ impl<'a> Loader<'a> {
         Ok(map.ok_or_else(|| format!("takes the address of {}, which is no data", self.elf.sections[section].name)))
     }
 
-    /// The call as it is to be run, or what it calls that cannot be called.
+    /// Call, ready to run, or the name of a function that cannot be called.
     fn call(
         &self,
         at: usize,
@@ -616,7 +616,7 @@ impl<'a> Loader<'a> {
         self.elf.sections.iter().filter(|s| s.executable).map(|s| s.data.len() / 8).sum()
     }
 
-    /// Fills in the operations, and refuses what they can reach and the simulator does not have.
+    /// Fills in the operations, and refuses reachable calls that the simulator lacks.
     fn program(mut self, algorithm: &Algorithm) -> Result<Program> {
         let section = &self.elf.sections[algorithm.section];
         let mut entries = [None; MEMBERS.len()];
@@ -644,7 +644,7 @@ impl<'a> Loader<'a> {
             };
             let first =
                 *code.ok_or_else(|| Error::new(format!("its {name} is {}, which is no program", symbol.name)))?;
-            // A static function is named by its section; the place within it then stands in the data.
+            // A static function is named by its section; the place within it is then in the data.
             let place = usize::try_from(at).unwrap_or(usize::MAX);
             let addend = place.checked_add(8).and_then(|end| section.data.get(place..end));
             let addend = addend.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
@@ -672,7 +672,7 @@ impl<'a> Loader<'a> {
         let module = self.module.take();
         let begins = if module.is_some() { self.function(MODULE_BEGINS) } else { None };
         let mut begun = entries.to_vec();
-        // What is not called is not looked at.
+        // Functions without a call are not checked.
         MEMBERS
             .iter()
             .zip(&mut begun)
@@ -745,7 +745,7 @@ struct Declared {
 pub struct Parameter {
     /// Without `_q` and its number.
     pub name: String,
-    /// What the object has.
+    /// Content of the object.
     pub default: f64,
     /// The least that its type holds.
     pub least: f64,
@@ -763,7 +763,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// `None` for what is no number.
+    /// `None` for values that are no number.
     fn of(btf: &Btf, name: &str, of: Id) -> Result<Option<Parameter>> {
         let (signed, float, size) = match btf.plain(of)?.1.kind {
             Kind::Int { size: size @ (1 | 2 | 4 | 8), signed, .. } => (signed, false, size),
@@ -795,7 +795,7 @@ impl Parameter {
         Ok((!parameter.name.is_empty()).then_some(parameter))
     }
 
-    /// The value of so many bytes.
+    /// Value of `bytes` bytes.
     fn decoded(&self, word: u64) -> f64 {
         let unused = 64 - 8 * self.size as u32;
         match (self.float, self.signed) {
@@ -818,7 +818,7 @@ impl Parameter {
     /// Refuses a value that it does not hold.
     ///
     /// # Errors
-    /// What is allowed.
+    /// Allowed values.
     pub fn check(&self, value: f64) -> Result<()> {
         let Parameter { name, least, most, .. } = self;
         match self.holds(value) {

@@ -29,7 +29,7 @@ pub const fn region(address: u64) -> u64 {
     address >> OFFSET_BITS
 }
 
-/// A region: where it lies among the bytes, and what it is called.
+/// Region: its range of bytes, and its name.
 #[derive(Clone)]
 pub struct Extent {
     start: u32,
@@ -41,7 +41,7 @@ pub struct Extent {
 /// How many bytes all regions together may have.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Which regions there are, and what they hold at first.
+/// Regions and their initial content.
 #[derive(Clone, Default)]
 pub struct Layout {
     extents: Vec<Extent>,
@@ -63,7 +63,7 @@ impl Layout {
         Some(self.extents.len() as Region - 1)
     }
 
-    /// What a region holds.
+    /// Content of a region.
     pub fn content(&mut self, region: Region) -> &mut [u8] {
         let Extent { start, length, .. } = self.extents[region as usize];
         &mut self.bytes[start as usize..(start + length) as usize]
@@ -110,7 +110,7 @@ impl Memory {
         Ok((extent.start + offset) as usize)
     }
 
-    /// What lies at an address.
+    /// Region at an address.
     #[inline(always)]
     pub fn load<const N: usize>(&self, layout: &Layout, address: u64) -> Result<[u8; N], Denied> {
         let at = Memory::at(layout, address, N, false)?;
@@ -156,7 +156,7 @@ impl Memory {
         &mut self.bytes[start as usize..(start + length) as usize]
     }
 
-    /// The same, to read.
+    /// Bytes at an address, to read.
     #[inline(always)]
     pub fn region(&self, layout: &Layout, region: Region) -> &[u8] {
         let Extent { start, length, .. } = layout.extents[region as usize];

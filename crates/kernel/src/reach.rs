@@ -1,11 +1,11 @@
-//! Which instructions can be reached, and which branches are decided before the program runs: those that ask what the kernel has.
+//! Reachable instructions, and branches that are decided before the program runs: those that test for features of the kernel.
 
 use crate::code::{Instruction, computed, jumps, op, writes};
 
-/// What is known of the registers: their values, as far as these are constants.
+/// Known registers: their values, as far as these are constants.
 type Known = [Option<u64>; 11];
 
-/// Says which instructions can be reached from `entries`, and makes those conditional jumps unconditional that always go the same way.
+/// Instructions that can be reached from `entries`. Conditional jumps with a constant result become unconditional.
 pub fn explore(code: &mut [Instruction], entries: &[usize]) -> Vec<bool> {
     let mut states: Vec<Option<Known>> = vec![None; code.len()];
     let mut open = Vec::new();
@@ -25,7 +25,7 @@ pub fn explore(code: &mut [Instruction], entries: &[usize]) -> Vec<bool> {
     states.iter().map(Option::is_some).collect()
 }
 
-/// Another way leads to `at`: what is known there is what holds on all ways.
+/// Another path leads to `at`: known values there are those that hold on all paths.
 fn arrive(states: &mut [Option<Known>], open: &mut Vec<usize>, at: usize, known: Known) {
     let Some(state) = states.get_mut(at) else { return };
     let merged = match state {
@@ -70,7 +70,7 @@ fn step(instruction: &Instruction, at: usize, mut known: Known, mut go: impl FnM
         }
         _ if writes(instruction) => {
             let other = operand(instruction, &known);
-            // A move needs nothing of what was there.
+            // A move does not depend on the old value.
             let before = if opcode >> 4 == 0xb { Some(0) } else { known[usize::from(dst)] };
             known[usize::from(dst)] = before.zip(other).and_then(|(a, b)| computed(instruction, a, b));
         }

@@ -25,13 +25,13 @@ mod kind {
 /// How deep anonymous members may be nested.
 const DEEPEST: u32 = 16;
 
-/// What is to be done to the instruction at each offset (in bytes) of each section.
+/// Changes of the instruction at each offset (in bytes) of each section.
 pub type Fixes = HashMap<String, Vec<(u32, Fix)>>;
 
-/// What is to be done to an instruction.
+/// Change of an instruction.
 #[derive(Clone, Debug)]
 pub enum Fix {
-    /// It has this value; a load or store by it moves so many bytes, where that is not what it was compiled for.
+    /// New value, and the size of its load or store in bytes, where that differs from the compiled size.
     Value(u64, Option<u32>),
     /// It needs this, which the target lacks.
     Missing(String),
@@ -234,7 +234,7 @@ enum Step<'a> {
     Index(u32),
 }
 
-/// The name without what stands behind three underscores.
+/// Name without its suffix after three underscores.
 fn essential(name: &str) -> &str {
     match name.rfind("___") {
         Some(at) if at > 0 => &name[..at],

@@ -1,4 +1,4 @@
-//! What the kernel offers to congestion controls: Reno's functions, on the windows of the socket (RFC 5681; with appropriate byte
+//! Kernel functions for congestion controls: those of Reno, on the windows of the socket (RFC 5681; with appropriate byte
 //! counting in segments, RFC 3465).
 
 use crate::run::Machine;
@@ -46,7 +46,7 @@ impl Machine {
         self.read(&windows().cwnd).max(self.read(&windows().prior))
     }
 
-    /// `tcp_slow_start`: a segment for each one acknowledged, up to the threshold; what is left of them.
+    /// `tcp_slow_start`: a segment for each one acknowledged, up to the threshold. Returns the rest of them.
     pub(crate) fn slow_start(&mut self, acked: u32) -> u32 {
         let w = windows();
         let (before, ssthresh, clamp) = (self.read(&w.cwnd), self.read(&w.ssthresh), self.read(&w.clamp));

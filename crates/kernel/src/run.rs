@@ -19,7 +19,7 @@ const E2BIG: u64 = 7u64.wrapping_neg();
 const ENOENT: u64 = 2u64.wrapping_neg();
 const EFAULT: u64 = 14u64.wrapping_neg();
 
-/// A program with the memory of one connection. What a program keeps in `.data`, `.bss` and arrays is each connection's own here.
+/// Program with the memory of one connection. `.data`, `.bss`, and arrays are separate for each connection.
 #[derive(Clone)]
 pub struct Machine {
     program: Arc<Program>,
@@ -38,7 +38,7 @@ impl fmt::Debug for Machine {
     }
 }
 
-/// Where a local call returns to, and what it leaves alone.
+/// Return address of a local call, and the registers that it preserves.
 #[derive(Clone, Copy, Default)]
 struct Frame {
     back: usize,
@@ -57,7 +57,7 @@ impl From<Denied> for Stop {
 }
 
 /// Runs one instruction: plain arithmetic and jumps in their four forms each (64 bits with an immediate, with a register; 32 bits), and
-/// the rest as it stands.
+/// all others unchanged.
 macro_rules! step {
     (
         $i:ident, $r:ident, $pc:ident, $d:ident, $s:ident;
@@ -100,7 +100,7 @@ impl Machine {
         self.set_raw(parameter, parameter.encoded(value));
     }
 
-    /// The same, of the number as the program has it in memory: whatever that may be.
+    /// Call of the operation whose number is in the program's memory, which may be any value.
     pub fn set_raw(&mut self, parameter: &Parameter, word: u64) {
         let bytes = word.to_le_bytes();
         self.memory.place(&self.program.layout, parameter.address, &bytes[..parameter.size]);
@@ -112,7 +112,7 @@ impl Machine {
         self.memory.region_mut(&self.program.layout, SOCKET)
     }
 
-    /// The same, to read.
+    /// Bytes of the socket, to read.
     #[inline]
     pub fn socket(&self) -> &[u8] {
         self.memory.region(&self.program.layout, SOCKET)
@@ -134,10 +134,10 @@ impl Machine {
         memory::address(SAMPLE, 0)
     }
 
-    /// Lets a module do what it does when it is loaded; other programs do nothing then.
+    /// Runs a module's initialization; other programs have none.
     ///
     /// # Errors
-    /// It does what no program may.
+    /// A forbidden action of the program.
     pub fn begin(&mut self) -> Result<(), Fault> {
         let Some(entry) = self.program.begins else { return Ok(()) };
         self.enter(entry, "module_init", &[]).map(drop)
@@ -146,7 +146,7 @@ impl Machine {
     /// Calls a member (its place in [`MEMBERS`]); 0 if the program has none.
     ///
     /// # Errors
-    /// It does what no program may.
+    /// A forbidden action of the program.
     pub fn call(&mut self, member: usize, arguments: &[u64]) -> Result<u64, Fault> {
         match self.program.entries[member] {
             Some(entry) => self.enter(entry, MEMBERS[member], arguments),
@@ -312,7 +312,7 @@ impl Machine {
         }
     }
 
-    /// Stores what may be stored there.
+    /// Stores an allowed value.
     #[inline(always)]
     fn store<const N: usize>(&mut self, program: &Program, address: u64, value: [u8; N]) -> Result<(), Stop> {
         if memory::region(address) == u64::from(SOCKET) {

@@ -1,4 +1,4 @@
-//! Where `fullpipe linux module` keeps what it has compiled: `KERNEL/NAME.o` in a directory of the user's cache.
+//! Folder of the modules that `fullpipe linux module` has compiled: `KERNEL/NAME.o` in a directory of the user's cache.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -10,7 +10,7 @@ pub fn place() -> PathBuf {
     cache.unwrap_or_else(|| PathBuf::from(".cache")).join("fullpipe").join("modules")
 }
 
-/// Whether this may be a module's name, and a file's as well: what a scenario says leads nowhere else.
+/// Whether this may be a module's name, and a file's as well, so that a scenario cannot name a file elsewhere.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
 }

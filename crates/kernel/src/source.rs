@@ -25,14 +25,14 @@ const KERNEL: &str = "kernel";
 const NAME: &str = "name";
 const CONTENT: &str = "base64";
 
-/// The larger files are none of a program for BPF.
+/// Larger files are no BPF programs.
 const LARGEST: u64 = 16 << 20;
 
 /// Algorithms that scenarios name by `object`. An algorithm is called `x.bpf` after its variable `x`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Objects;
 
-/// The key at fault, and what is wrong.
+/// Key at fault, and the fault.
 type Wrong = (String, String);
 
 impl Source for Objects {
@@ -148,7 +148,7 @@ fn texts<const N: usize>(pairs: [(&str, String); N]) -> Value {
     Value::Table(pairs.map(|(key, text)| (key.to_owned(), Value::String(text))).into_iter().collect())
 }
 
-/// The texts of the table that stands in the place of a file's name.
+/// Texts of the table that replaces a file's name.
 fn embedded<'a, const N: usize>(table: &'a Table, of: &str, keys: [&str; N]) -> Option<[&'a str; N]> {
     let file = table.get(of)?.as_table()?;
     let mut texts = [""; N];
@@ -169,7 +169,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     })
 }
 
-/// What is known of a program's algorithm, and how a connection begins with it.
+/// Registry entry of a program's algorithm, and its constructor.
 fn ready(program: Program, named: impl Fn(&Program) -> String, paper: String) -> Found {
     let info = definition(&program, named(&program), paper).kept();
     let connection_bytes = program.layout.bytes() as u64;

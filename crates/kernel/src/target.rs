@@ -3,18 +3,18 @@
 use crate::btf::{Btf, Kind};
 use std::sync::OnceLock;
 
-/// What it is made from, as C.
+/// Its source, in C.
 pub const HEADER: &str = include_str!("../target.h");
-/// What a module of Linux's own takes from the kernel's headers, as C.
+/// Declarations that a Linux module takes from the kernel's headers, in C.
 pub const SHIM: &str = include_str!("../shim.h");
 static BTF: &[u8] = include_bytes!("../target.btf");
 
 /// Ticks a second (`CONFIG_HZ`): as in Debian's kernels, which the virtual machines run.
 pub const HZ: u64 = 250;
-/// What `LINUX_KERNEL_VERSION` says: 6.1.0.
+/// Value of `LINUX_KERNEL_VERSION`: 6.1.0.
 pub const VERSION: u64 = 6 << 16 | 1 << 8;
 
-/// What a module has to be compiled for to run here: it is not fitted to the records, but has their places in it.
+/// Target of a compiled module. A module is not relocated, and contains the offsets of the records.
 pub const MADE_FOR: u64 = fnv(fnv(0xcbf2_9ce4_8422_2325, HEADER), SHIM);
 
 /// FNV-1a (Fowler, Noll, Vo).
@@ -61,7 +61,7 @@ impl Field {
         let size = btf.size(of).expect("a type with a size") as usize;
         match bits {
             0 => Field { at: bit as usize / 8, size, bits: None },
-            // None of target.h's lies in two bytes.
+            // No bit field of target.h spans two bytes.
             bits => Field { at: bit as usize / 8, size: 1, bits: Some((bit % 8, bits)) },
         }
     }
@@ -81,7 +81,7 @@ impl Field {
         }
     }
 
-    /// What it is there.
+    /// Its kind there.
     #[inline]
     pub fn read(&self, record: &[u8]) -> u64 {
         match (self.bits, self.size) {

@@ -20,7 +20,7 @@ fn flow(delivered: u64) -> Flow {
     Flow::at(delivered * MILLISECOND).delivered(delivered).flight_size(20).in_flight(20).cwnd_limited(true)
 }
 
-/// So many ACKs of a segment each.
+/// Several ACKs of a segment each.
 fn acknowledge(control: &mut Control, from: u64, count: u64) {
     for delivered in from..from + count {
         control.on_ack(&flow(delivered), &Ack::of(1, 1.0).rtt(Some(100 * MILLISECOND)));
@@ -59,7 +59,7 @@ fn a_window_that_is_not_used_does_not_grow() {
     assert_eq!(control.cwnd(), 10.0);
 }
 
-/// A timeout at 20 leaves 1 and a threshold of 10; what was outstanding, 20 segments, ends the episode; slow start goes on throughout.
+/// A timeout at 20 leaves 1 and a threshold of 10; the 20 outstanding segments end the episode; slow start continues throughout.
 #[test]
 fn a_timeout_and_one_that_was_none() {
     let mut control = begin(&program(AIMD), Start::from(20.0));
@@ -67,7 +67,7 @@ fn a_timeout_and_one_that_was_none() {
     assert_eq!((control.cwnd(), control.ssthresh()), (1.0, 10.0));
     acknowledge(&mut control, 101, 4);
     assert_eq!(control.cwnd(), 5.0);
-    // Again, before what was outstanding is acknowledged: no second cut (RFC 5681 section 3.1).
+    // Again, before the outstanding segments are acknowledged: no second cut (RFC 5681 section 3.1).
     control.on_congestion(&flow(105), Signal::Timeout);
     assert_eq!((control.cwnd(), control.ssthresh()), (1.0, 10.0));
     // The window before the cut, by the kernel's own function; and the threshold.
@@ -96,7 +96,7 @@ fn parameters_are_set_by_name() {
     assert_eq!(control.cwnd(), 16.0);
 }
 
-/// Connections of a program know nothing of one another.
+/// Connections of a program are independent.
 #[test]
 fn connections_are_apart() {
     let program = program(AIMD);
@@ -200,7 +200,7 @@ fn what_ends_the_run_where_it_is_called_is_named() {
     }
 }
 
-/// What the target lacks is refused by name where it can be reached.
+/// Features that the target lacks are refused by name where they can be reached.
 #[test]
 fn unknown_members_are_refused_by_name() {
     let expected = "needs tcp_sock.snd_cwne, which the simulator does not have";
@@ -312,7 +312,7 @@ proptest! {
     }
 }
 
-/// A scenario of one flow by the object, with what its table says besides.
+/// Scenario of one flow by the object, with further keys of its table.
 fn scenario(rest: &str) -> String {
     format!(
         "duration = \"60 s\"\nwarmup = \"20 s\"\nlinks = [{{ name = \"l\", rate = \"10 Mbit/s\", delay = \"20 ms\", buffer = \"50 packets\" }}]\n\

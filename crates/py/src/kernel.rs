@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// An algorithm of an object file (`None`: its only one): what the simulator and what the kernel call it, and the file with `params` in it.
+/// Algorithm of an object file (`None`: its only one): its names in the simulator and in the kernel, and the file with `params` in it.
 /// Raises `ValueError`, in one line, where the file is none, or has no such algorithm, parameter or value.
 #[pyfunction]
 pub fn kernel_object<'py>(
@@ -23,8 +23,8 @@ pub fn kernel_object<'py>(
     Ok((format!("{}.bpf", program.name()), program.kernel_name().to_owned(), PyBytes::new(py, &file)))
 }
 
-/// A module that was compiled for the simulator: what its kernel calls the algorithm, and its parameters. Raises `ValueError`, in one line,
-/// where it is none, or needs what the simulator does not have.
+/// Module that was compiled for the simulator: the kernel's name of the algorithm, and its parameters. Raises `ValueError`, in one line,
+/// where it is none, or needs something that the simulator lacks.
 #[pyfunction]
 pub fn kernel_module(content: &[u8]) -> PyResult<(String, Vec<String>)> {
     let program = Program::load(content, None).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -38,7 +38,7 @@ pub fn module_file(kernel: &str, name: &str) -> PathBuf {
     shelf::file(&shelf::place(), kernel, name)
 }
 
-/// What a module is compiled with: files by their names, and what they are told it is made for.
+/// Inputs of a module's compilation: files by their names, and the target that they are given.
 #[pyfunction]
 pub fn module_headers() -> (HashMap<&'static str, &'static str>, String) {
     ([("target.h", target::HEADER), ("shim.h", target::SHIM)].into(), target::MADE_FOR.to_string())

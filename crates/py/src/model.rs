@@ -64,7 +64,7 @@ impl Model {
         own::has(&self.0, own::RunBy::Interpreter)
     }
 
-    /// Whether it has an algorithm of one's own that runs without the interpreter, which cannot end it then.
+    /// Whether it has a custom algorithm that runs without the interpreter, which cannot end it then.
     #[getter]
     fn is_compiled(&self) -> bool {
         own::has(&self.0, own::RunBy::Itself)
@@ -76,7 +76,7 @@ impl Model {
         own::has(&self.0, own::RunBy::Outside)
     }
 
-    /// What is allowed, but probably not what was meant, a line each.
+    /// Warnings: allowed but probably unintended values, a line each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
@@ -94,7 +94,7 @@ impl Model {
     }
 
     /// Runs on the simulator, without the interpreter's lock. `progress` is called now and then with the simulated seconds
-    /// reached; what it raises, and what a signal handler raises, ends the run. A run that needs more than `memory_bytes` raises
+    /// reached; an exception from it or from a signal handler ends the run. A run that needs more than `memory_bytes` raises
     /// `Problem`.
     #[pyo3(signature = (progress=None, memory_bytes=None))]
     fn run<'py>(
@@ -111,7 +111,7 @@ impl Model {
             simulation.advance_watched(Nanos::MAX, &mut |reached| watch.may_go_on(reached))?;
             simulation.report()
         };
-        // What the interpreter runs at every ACK is not to wait for its lock each time.
+        // A Python algorithm, which runs at every ACK, should not wait for the lock each time.
         let outcome = if self.holds_lock() { run() } else { py.detach(run) };
         match (outcome, watch.into_error()) {
             (_, Some(error)) => Err(error),
@@ -146,7 +146,7 @@ pub fn check<'py>(tree: &Bound<'py, PyAny>, folder: &str) -> PyResult<(Model, Bo
     Ok((model, to_python(tree.py(), &Value::Table(table))?))
 }
 
-/// What an algorithm has raised: as it is where it is no error of the algorithm's, such as Ctrl-C, else as the cause of a failure.
+/// Exception of an algorithm: unchanged where it is no error of the algorithm, such as Ctrl-C, otherwise the cause of a failure.
 pub fn failure(py: Python, stopped: &Stopped) -> PyErr {
     let failure = Failure::new_err(stopped.to_string());
     match own::take_raised() {

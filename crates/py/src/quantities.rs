@@ -3,7 +3,7 @@
 use fullpipe_sim::scenario;
 use pyo3::prelude::*;
 
-/// What `text` says: the number and its unit as written, the base unit, and the number in that; None where it is not a number with a
+/// Quantity in `text`: the number and its unit as written, the base unit, and the number in that; None where it is not a number with a
 /// known unit.
 #[pyfunction]
 pub fn quantity(text: &str) -> Option<(f64, &'static str, &'static str, f64)> {

@@ -1,4 +1,4 @@
-//! What happens beside a run: Ctrl-C is noticed, progress is told.
+//! Watch of a run: notices Ctrl-C, and reports progress.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 /// How often the run takes the interpreter's lock, in wall time: seldom enough to cost nothing, often enough for Ctrl-C.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Looks for signals and tells progress while a run holds no lock.
+/// Checks for signals and reports progress while a run holds no lock.
 pub struct Watch {
     progress: Option<Py<PyAny>>,
     looked: Instant,
@@ -34,7 +34,7 @@ impl Watch {
         self.error.is_none()
     }
 
-    /// What the signal handler or `progress` raised.
+    /// Exception of the signal handler or of `progress`.
     pub fn into_error(self) -> Option<PyErr> {
         self.error
     }

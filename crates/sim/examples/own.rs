@@ -1,4 +1,4 @@
-//! `own SCENARIO.toml`: the same as the example `run`, with an algorithm `my-aimd` that is none of the crate's; prints what its one flow got.
+//! `own SCENARIO.toml`: runs a scenario with the custom algorithm `my-aimd`, and prints the throughput of its flow.
 
 use fullpipe_cc::params::{Info, Param};
 use fullpipe_cc::{Ack, Classic, Flow, Response, Signal};

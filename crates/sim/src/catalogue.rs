@@ -1,10 +1,10 @@
-//! Algorithms by name: the crate's own, and whatever is added to them. A scenario is read against a catalogue, and has from then on what it
-//! takes to run.
+//! Algorithms by name: the built-in ones, and those added to them. A scenario is read with a catalogue, and then has all that a run
+//! needs.
 //!
 //! Three ways in:
-//! - [`Catalogue::with`]: an algorithm written in Rust, by a name of its own. It implements [`CongestionControl`] and nothing else.
-//! - [`Catalogue::add`]: the same of one that is known at run time only, which may replace an earlier one of its name.
-//! - [`Catalogue::with_source`]: algorithms that a scenario names by a table with a key of the source's own, such as
+//! - [`Catalogue::with`]: an algorithm written in Rust, with a new name. It implements [`CongestionControl`] and nothing else.
+//! - [`Catalogue::add`]: an algorithm that is known at run time only, which may replace an earlier one of its name.
+//! - [`Catalogue::with_source`]: algorithms that a scenario names by a table with a key of the source, such as
 //!   `algorithm = { object = "my.bpf.o", struct_ops = "name", params = { beta = 0.9 } }`.
 
 use crate::scenario::{Problem, Recovery, Table, Value as Tree};
@@ -42,10 +42,10 @@ pub struct Catalogue {
     sources: Vec<Arc<dyn Source>>,
 }
 
-/// What begins a connection's algorithm.
+/// Constructor of a connection's algorithm.
 pub type Begin = dyn Fn(&Params, Start) -> Box<dyn CongestionControl + Send> + Send + Sync;
 
-/// An algorithm that is not one of the crate's: what is known of it, and how a connection begins with it.
+/// Algorithm that is not built in: its registry entry, and its constructor.
 pub struct Foreign {
     info: &'static Info,
     begin: Box<Begin>,
@@ -57,30 +57,30 @@ pub struct Foreign {
 
 /// Algorithms that scenarios name by a table, such as `{ object = "my.bpf.o" }`.
 pub trait Source: fmt::Debug + Send + Sync {
-    /// The key by which such a table is known; no algorithm has a parameter of this name beside `name`.
+    /// The key by which such a table is known; no algorithm has a parameter of this name.
     fn key(&self) -> &'static str;
 
-    /// The other keys that such a table may have, beside `params`, a table of the algorithm's parameters.
+    /// The other keys that such a table may have, without `params`, a table of the algorithm's parameters.
     fn keys(&self) -> &'static [&'static str];
 
     /// Puts the content of files that the table names, which are looked for in `folder`, in the place of their names, so that a scenario
     /// in memory is whole wherever it is sent; called where a scenario's file is read, and before [`Source::find`].
     ///
     /// # Errors
-    /// The key at fault, and what is wrong and allowed.
+    /// The key at fault, and the fault with the allowed values.
     fn embed(&self, table: &mut Table, folder: &Path) -> Result<(), (String, String)>;
 
-    /// What is known of the algorithm that the table stands for, and how a connection begins with it. For what lives as long as the
+    /// Registry entry and constructor of the algorithm that the table describes. For values that live as long as the
     /// process see [`Definition::kept`] and [`kept`].
     ///
     /// # Errors
-    /// The key at fault, and what is wrong and allowed.
+    /// The key at fault, and the fault with the allowed values.
     fn find(&self, table: &Table) -> Result<Found, (String, String)>;
 }
 
 /// Algorithm that a source has found.
 pub struct Found {
-    /// What is known of it.
+    /// Registry entry.
     pub info: &'static Info,
     /// Begins a connection.
     pub begin: Box<Begin>,
@@ -94,7 +94,7 @@ impl Catalogue {
         Catalogue::default()
     }
 
-    /// These and one more, whose connections begin as `begin` says.
+    /// Catalogue with one more algorithm, which `begin` constructs.
     ///
     /// # Panics
     /// Where [`Catalogue::add`] gives an error.
@@ -111,10 +111,10 @@ impl Catalogue {
         self
     }
 
-    /// Adds one, in the place of a foreign one of the same name if there is one.
+    /// Adds an algorithm, and replaces an added one of equal name.
     ///
     /// # Errors
-    /// What is wrong with `info`: a name that one of the crate's has, a recovery or a kind of ECN that there is not, a parameter whose
+    /// Fault of `info`: the name of a built-in algorithm, an unknown recovery or kind of ECN, a parameter whose
     /// default is not allowed.
     pub fn add(&mut self, info: &'static Info, begin: Box<Begin>) -> Result<(), String> {
         check(info)?;
@@ -130,17 +130,17 @@ impl Catalogue {
         self
     }
 
-    /// What is known of each algorithm that has a name: the crate's, then the others in the order in which they were added.
+    /// Registry entries of all algorithms that have a name: the built-in ones, then the others in the order of their addition.
     pub fn infos(&self) -> impl Iterator<Item = &'static Info> {
         registry::ALL.iter().copied().chain(self.foreign.iter().map(|foreign| foreign.info))
     }
 
-    /// What is known of the algorithm of this name.
+    /// Registry entry of the algorithm of this name.
     pub fn find(&self, name: &str) -> Option<&'static Info> {
         self.infos().find(|info| info.name == name)
     }
 
-    /// Every algorithm that has a name; foreign ones with what begins them.
+    /// Every algorithm that has a name; added ones with their constructors.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&'static Info, Option<&Arc<Foreign>>)> {
         let own = registry::ALL.iter().map(|info| (*info, None));
         own.chain(self.foreign.iter().map(|foreign| (foreign.info, Some(foreign))))
@@ -151,11 +151,11 @@ impl Catalogue {
         self.sources.iter().map(|source| &**source).find(|source| table.contains_key(source.key()))
     }
 
-    /// Puts the content of all files into a scenario's tree of values that it names: traces of links, and what sources of algorithms read.
+    /// Puts the content of all files into a scenario's tree of values that it names: traces of links, and files of sources of algorithms.
     /// The files are looked for in `folder`.
     ///
     /// # Errors
-    /// What is wrong with a file, with the key that names it.
+    /// Fault of a file, with the key that names it.
     pub fn embed(&self, tree: &mut Table, folder: &Path) -> Result<(), Problem> {
         crate::scenario::read_traces(tree, folder)?;
         for kind in ["flows", "web"] {
@@ -184,7 +184,7 @@ impl Foreign {
         self.connection_bytes
     }
 
-    /// What is known of it.
+    /// Registry entry.
     pub fn info(&self) -> &'static Info {
         self.info
     }
@@ -206,14 +206,14 @@ impl fmt::Debug for Foreign {
     }
 }
 
-/// The same to a scenario: named alike, of the same parameters.
+/// Equality to a scenario: equal names and parameters.
 impl PartialEq for Foreign {
     fn eq(&self, other: &Foreign) -> bool {
         self.info.name == other.info.name && self.info.params == other.info.params && self.table == other.table
     }
 }
 
-/// What is wrong with what is said of an algorithm.
+/// Fault of a registry entry.
 pub(crate) fn check(info: &Info) -> Result<(), String> {
     let Info { name, recovery, ecn, params, .. } = *info;
     if name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control() || c == ',') {
@@ -250,18 +250,18 @@ pub(crate) fn check(info: &Info) -> Result<(), String> {
     })
 }
 
-/// What is known of an algorithm that is met at run time: an [`Info`] whose parts are its own.
+/// Registry entry of an algorithm that is known at run time only: an [`Info`] that owns its parts.
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// See [`Info::name`]; so are the others.
     pub name: String,
-    /// Where it comes from.
+    /// Source.
     pub paper: String,
-    /// What it answers to.
+    /// Congestion signal.
     pub group: Group,
     /// The recovery it assumes.
     pub recovery: String,
-    /// It has a slow start of its own.
+    /// Whether slow start is part of the algorithm.
     pub own_slow_start: bool,
     /// The ECN it is made for: its kind, and the codepoint of its packets.
     pub ecn: Option<(String, u8)>,
@@ -280,14 +280,14 @@ pub struct Parameter {
     pub kind: Kind,
     /// Value that holds where a scenario gives none.
     pub default: Value,
-    /// What it does.
+    /// Meaning.
     pub doc: String,
     /// Where its default comes from.
     pub source: String,
 }
 
 impl Definition {
-    /// Keeps it for as long as the process lives; the same one is kept once.
+    /// Entry that lives as long as the process; equal ones are kept once.
     pub fn kept(&self) -> &'static Info {
         static KEPT: LazyLock<Mutex<HashMap<String, &'static Info>>> = LazyLock::new(Mutex::default);
         let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -310,7 +310,7 @@ impl Definition {
 }
 
 /// Text that lives as long as the process, for names met at run time (such as those of
-/// [`CongestionControl::inspect`]); the same text is kept once.
+/// [`CongestionControl::inspect`]); equal texts are kept once.
 pub fn kept(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);

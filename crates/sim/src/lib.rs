@@ -1,4 +1,6 @@
-//! The packet-level simulator: a [`Scenario`] goes in, a [`Report`] comes out, the same bytes for the same scenario and seed.
+//! Packet-level simulator: a [`Scenario`] goes in, and a [`Report`] results. Equal scenarios and seeds give identical bytes.
+//!
+//! Without the feature `toml`, you build the scenario from the types of [`model`], whose page has an example. With it, from text:
 //!
 //! ```
 //! use fullpipe_sim::{Scenario, Simulation};
@@ -16,7 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! An algorithm of one's own joins the crate's in a [`Catalogue`].
+//! A custom algorithm joins the built-in ones in a [`Catalogue`].
 #![deny(unsafe_code)]
 
 pub mod catalogue;

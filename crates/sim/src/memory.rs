@@ -15,7 +15,7 @@ pub fn growth(len: usize, size: usize, small: usize) -> usize {
     if len * size < LARGE { small } else { len / 16 }
 }
 
-/// Collection that grows where [`make_room`] says.
+/// Collection that grows through [`make_room`].
 pub trait Grows {
     /// Bytes of an item.
     const ITEM_BYTES: usize;
@@ -27,7 +27,7 @@ pub trait Grows {
     fn reserve_exact(&mut self, items: usize);
 }
 
-/// `Grows` of a collection of the standard library, by its methods of the same names.
+/// `Grows` of a collection of the standard library, by its methods of equal names.
 macro_rules! grows {
     ($collection:ident $(, $bound:path)?) => {
         impl<T $(: $bound)?> Grows for $collection<T> {

@@ -1,4 +1,4 @@
-//! What travels: one small value for data, ACKs and datagrams alike.
+//! Packets: one small value for data, ACKs, and datagrams.
 
 use crate::memory::make_room;
 use crate::prefetch::prefetch;
@@ -7,23 +7,23 @@ use fullpipe_cc::Nanos;
 /// A packet between two stops.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// When it reaches its next stop.
+    /// Arrival time at its next stop.
     pub at: Nanos,
-    /// Data: the sender's time when it was sent. ACK: the same, echoed (RFC 7323). Datagram: the number of the frame that it is of.
+    /// Data: the sender's time when it was sent. ACK: the echo of that time (RFC 7323). Datagram: the number of its frame.
     pub stamp: Nanos,
-    /// ACK: the receiver's time when it was sent. Data and datagrams: what their headers say of congestion, [`Marks`].
+    /// ACK: the receiver's time when it was sent. Data and datagrams: the congestion fields of their headers, [`Marks`].
     pub aside: u64,
     /// Which flow, or which datagram source.
     pub flow: u32,
     /// Data: the segment's number. ACK: the number of the next segment expected. Modulo 2^32.
     pub seq: u32,
-    /// ACK: where what else it says is kept.
+    /// ACK: slot of its further fields.
     pub note: NoteSlot,
     /// Which connection of the flow (web traffic opens many, one after another).
     pub incarnation: u16,
     /// How many links of its route it has entered.
     pub hop: u8,
-    /// What it is.
+    /// Kind of packet.
     pub kind: Kind,
 }
 
@@ -42,12 +42,12 @@ pub struct Segment {
     pub incarnation: u16,
     /// As [`Packet::hop`].
     pub hop: u8,
-    /// What its headers say of congestion.
+    /// Congestion fields of its headers.
     pub marks: Marks,
 }
 
-/// What the headers of a data packet say of congestion: the ECN field of IP (bits 0 and 1) and TCP's CWR (bit 2). Nothing in
-/// particular where ECN is off.
+/// Congestion fields of a data packet's headers: the ECN field of IP (bits 0 and 1) and TCP's CWR (bit 2). All are 0 where
+/// ECN is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks(u8);
 
@@ -103,7 +103,7 @@ impl Packet {
         self.marks().ecn()
     }
 
-    /// What its headers say of congestion; nothing for an ACK, nor for what opens a connection (RFC 3168 section 6.1.1).
+    /// Congestion fields of its headers; none for an ACK or a packet that opens a connection (RFC 3168 section 6.1.1).
     pub fn marks(&self) -> Marks {
         match self.kind {
             Kind::Data | Kind::Received | Kind::Datagram => Marks(self.aside as u8),
@@ -111,8 +111,8 @@ impl Packet {
         }
     }
 
-    /// What tells its flow from all others, as addresses, ports and protocol do: data and ACKs go between the same hosts in
-    /// opposite directions, each connection has ports of its own, and datagrams are another protocol.
+    /// Key of its flow, as addresses, ports, and protocol are: data and ACKs travel between two hosts in
+    /// opposite directions, each connection has separate ports, and datagrams are another protocol.
     pub fn flow_key(&self) -> u64 {
         let class: u64 = match self.kind {
             Kind::Data | Kind::Received | Kind::Syn => 0,
@@ -136,7 +136,7 @@ impl Segment {
         Segment { at, stamp, flow, seq: seq as u32, incarnation, hop: 0, marks: Marks::default() }
     }
 
-    /// The segment as a packet whose `kind` says which stop is next.
+    /// Segment as a packet; `kind` decides its next stop.
     #[inline(always)]
     pub fn packet(self, kind: Kind) -> Packet {
         let Segment { at, stamp, flow, seq, incarnation, hop, marks } = self;
@@ -165,9 +165,9 @@ pub enum Kind {
     Ack,
     /// A datagram of constant-rate traffic.
     Datagram,
-    /// What opens a connection.
+    /// SYN, which opens a connection.
     Syn,
-    /// The answer to it.
+    /// SYN-ACK, the answer to it.
     SynAck,
     /// No packet: a sender's pacer lets the next segment leave.
     Pace,
@@ -178,7 +178,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Data on their way, or a datagram: what counts as lost or delivered.
+    /// Data on their way, or a datagram, which count as lost or delivered.
     #[inline(always)]
     pub fn is_data(self) -> bool {
         matches!(self, Kind::Data | Kind::Datagram)
@@ -202,34 +202,34 @@ impl Default for NoteSlot {
 }
 
 impl NoteSlot {
-    /// An ACK that says nothing else.
+    /// Plain ACK without further fields.
     pub const NONE: NoteSlot = NoteSlot(u32::MAX);
 }
 
-/// Up to three SACK blocks, as fit beside timestamps (RFC 2018 section 3): first segment and one past the last, modulo 2^32.
+/// Up to three SACK blocks, which fit next to timestamps (RFC 2018 section 3): first segment and one past the last, modulo 2^32.
 /// Unused blocks are empty.
 pub type SackBlocks = [Block; 3];
 
 /// See [`SackBlocks`].
 pub type Block = (u32, u32);
 
-/// Whether two blocks are the same, by one comparison where `==` takes two and a branch for each.
+/// Equality of two blocks, by one comparison; `==` takes two with a branch each.
 #[inline(always)]
 pub fn is_same((start, end): Block, other: Block) -> bool {
     let packed = |start: u32, end: u32| u64::from(start) | u64::from(end) << 32;
     packed(start, end) == packed(other.0, other.1)
 }
 
-/// What an ACK carries beside its numbers.
+/// Further fields of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckNote {
     /// Its SACK blocks; all empty where it has none.
     pub blocks: SackBlocks,
-    /// What it says of marks (ECN).
+    /// Report of marks (ECN).
     pub echo: Option<Echo>,
 }
 
-/// What an ACK says of marks.
+/// Report of marks in an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Echo {
     /// Classic: the flag ECE.
@@ -246,7 +246,7 @@ impl AckNote {
     }
 }
 
-/// What ACKs in flight carry; most have nothing, so it is kept apart. Slots are used again.
+/// Further fields of ACKs in flight. Most ACKs have none, so they are stored separately. Slots are reused.
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<AckNote>,
@@ -273,7 +273,7 @@ impl Notes {
         self.notes.capacity() * size_of::<AckNote>() + self.free.capacity() * size_of::<u32>()
     }
 
-    /// Asks for the note of an ACK that arrives soon; for the last one where it has none, which nobody could guess.
+    /// Prefetches the fields of an ACK that arrives soon; without any, the last slot, which avoids a branch misprediction.
     #[inline(always)]
     pub fn prefetch(&self, slot: NoteSlot) {
         let last = self.notes.len().wrapping_sub(1);

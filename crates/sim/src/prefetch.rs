@@ -6,7 +6,7 @@
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Asks for the end of `item`, whose beginning is at hand or in the same line.
+/// Prefetches the end of `item`, whose beginning is in a loaded cache line.
 #[inline(always)]
 pub fn prefetch_end<T>(item: &T) {
     ask(item, size_of::<T>() - 1);

@@ -1,5 +1,5 @@
-//! What a sender tells its congestion control, as fixed-size records: for driving another implementation of the same
-//! algorithm by the same events. Compiled in only with the feature `record`; for scenarios of one flow.
+//! Events that a sender passes to its congestion control, as fixed-size records, to drive another implementation of the
+//! algorithm by identical events. Compiled only with the feature `record`; for scenarios of one flow.
 
 use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, Signal};
 use std::cell::RefCell;

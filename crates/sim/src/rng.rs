@@ -1,7 +1,7 @@
 //! Random numbers: one independent stream for each purpose and identity, so that a further link, flow, or use of random numbers
 //! changes no other stream.
 //!
-//! An identity is a hash of what names a link or a flow in the scenario ([`crate::scenario::order`]). It never depends on an index.
+//! An identity is a hash of the name or place of a link or a flow in the scenario ([`crate::scenario::order`]). It never depends on an index.
 
 use fullpipe_cc::Nanos;
 use fullpipe_cc::random::{SplitMix64, mix};
@@ -37,7 +37,7 @@ pub enum Purpose {
     Phase = 11,
 }
 
-/// Hash of what names a link, a flow, or a source of traffic.
+/// Hash of the name or place of a link, a flow, or a source of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity(u64);
 
@@ -133,7 +133,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The same for every flow.
+    /// Equal for every flow.
     pub const fn fixed(value: Nanos) -> Self {
         Spread { low: value, high: value }
     }

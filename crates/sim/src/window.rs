@@ -2,7 +2,7 @@
 
 use fullpipe_cc::Nanos;
 
-/// A span of simulated time, `from` included, `to` excluded: what happens at an instant belongs to one span only.
+/// Span of simulated time, `from` included, `to` excluded, so that an event belongs to one span only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Beginning.

@@ -15,7 +15,7 @@ pub fn text(text: &str) -> String {
     json + "\""
 }
 
-/// A number that reads back as the same; null where it is unknown.
+/// Number that reads back unchanged; null where it is unknown.
 pub fn number(number: f64) -> String {
     if number.is_finite() { format!("{number:?}") } else { "null".to_owned() }
 }

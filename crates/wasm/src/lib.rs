@@ -3,7 +3,7 @@
 //!
 //! The page asks for room with [`input`], writes UTF-8 text there, calls [`begin`], then [`advance`] as long as it likes, then [`finish`].
 //! The answer is JSON, at [`text_start`], whose columns of numbers lie at [`numbers_start`]; see [`answer`]. An answer holds until the next
-//! one. After a trap [`fault_start`] still has what the engine said, and the instance is of no more use.
+//! one. After a trap [`fault_start`] still has the engine's message, and the instance is unusable.
 
 pub mod answer;
 mod catalogue;
@@ -36,8 +36,8 @@ pub extern "C" fn input(bytes: u32) -> *mut u8 {
     })
 }
 
-/// Begins to run the scenario that the page wrote, in so many bytes of memory; true where it has begun, false where the answer is a problem.
-/// What ran before is given up.
+/// Begins to run the scenario that the page wrote, with a limit of memory in bytes; false where the answer is a problem.
+/// An earlier run is dropped.
 #[unsafe(no_mangle)]
 pub extern "C" fn begin(memory_bytes: f64) -> bool {
     std::panic::set_hook(Box::new(|fault| FAULT.with_borrow_mut(|text| *text = fault.to_string())));
@@ -51,12 +51,12 @@ pub extern "C" fn begin(memory_bytes: f64) -> bool {
     is_begun
 }
 
-/// Goes on until so much of the scenario's time has passed, from 0 to 1; true where it has, false where the answer is a problem.
+/// Continues up to this fraction of the scenario's time, from 0 to 1; false where the answer is a problem.
 #[unsafe(no_mangle)]
 pub extern "C" fn advance(share: f64) -> bool {
     let advanced = RUN.with_borrow_mut(|run| {
         let (scenario, simulation) = run.as_mut().expect("a run that has begun");
-        // Where a run is cut in steps changes nothing of it.
+        // The sizes of the steps do not change the result.
         simulation.advance((scenario.duration as f64 * share) as u64)
     });
     advanced.map_err(|stopped| ANSWER.set(Answer::stopped(stopped))).is_ok()
@@ -102,13 +102,13 @@ pub extern "C" fn numbers_count() -> usize {
     ANSWER.with_borrow(|answer| answer.numbers.len())
 }
 
-/// Where what the engine said before a trap begins.
+/// Address of the engine's message before a trap.
 #[unsafe(no_mangle)]
 pub extern "C" fn fault_start() -> *const u8 {
     FAULT.with_borrow(|fault| fault.as_ptr())
 }
 
-/// How many bytes that has; 0 where it said nothing, as where memory ran out.
+/// Length of the message in bytes; 0 without one, as where memory ran out.
 #[unsafe(no_mangle)]
 pub extern "C" fn fault_bytes() -> usize {
     FAULT.with_borrow(String::len)

@@ -1,4 +1,4 @@
-//! Rules of a scenario's data: ranges, names, indices, and what goes together. The ranges are those of `scenario::limits`.
+//! Rules of a scenario's data: ranges, names, indices, and combinations. The ranges are those of `scenario::limits`.
 
 use super::invalid::{Amount, Interval, Invalid};
 use super::{

@@ -3,10 +3,10 @@
 //!
 //! # Choices
 //!
-//! - A packet's partner is the one that arrived before it, whichever was sent first, as in RFC 3550 (RFC 5481 pairs them as they were
+//! - A packet's partner is the one that arrived before it, in any order of sending, as in RFC 3550 (RFC 5481 pairs them as they were
 //!   sent). A lost packet is in no pair.
-//! - What is counted is the amount of each difference, without its sign, which is as often above 0 as below it; and not RFC 3550's running
-//!   estimate of its mean, of which percentiles would say little.
+//! - The metric is the amount of each difference without its sign, since positive and negative ones are equally frequent. Percentiles of
+//!   RFC 3550's running estimate of the mean would show little.
 //! - The delay is from when the sender's window and pacer let the packet go to its arrival, access link included; clocks are exact.
 //! - Packets are a flow's data, retransmissions and duplicates included; a pair is in the window if its later packet arrives there.
 

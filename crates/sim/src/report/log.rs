@@ -15,11 +15,11 @@ const GOODPUT: usize = 4;
 /// How many words a row has but for the internals: flow and length, then the values of [`COMMON_COLUMNS`].
 const COMMON_WORDS: usize = 1 + COMMON_COLUMNS.len();
 
-/// When rows are filed: so many of each flow, since eight values fill what the processor fetches at once, and so many of all.
+/// Rows per flow, and rows of all flows, after which rows are moved to columns. Eight values fill a cache line.
 const ROWS_OF_EACH: usize = 8;
 const ROWS_OF_ALL: usize = 512;
 
-/// So many rows ahead they are fetched where the log is read by flow, all over it.
+/// Prefetch distance in rows where the log is read by flow, at scattered addresses.
 const AHEAD: usize = 16;
 
 /// Samples at multiples of an interval.
@@ -64,7 +64,7 @@ struct Columns {
     names: Vec<&'static str>,
     /// A column for each name.
     values: Vec<Vec<f64>>,
-    /// For each set of internals, where in a row the value of each column stands, counted from the first common one.
+    /// Place in a row of the value of each column, for each set of internals, counted from the first common one.
     places: Vec<Vec<Option<usize>>>,
 }
 
@@ -226,7 +226,7 @@ impl Shelf {
 }
 
 impl Columns {
-    /// Room for so many rows of flows whose algorithms show these sets of internals; memory nobody has touched yet.
+    /// Room for `room` rows of flows whose algorithms show these sets of internals; memory that is not touched yet.
     fn new(sets: &[Vec<&'static str>], room: usize) -> Columns {
         let mut names = COMMON_COLUMNS.to_vec();
         for name in sets.iter().flatten() {

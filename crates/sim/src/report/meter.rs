@@ -1,4 +1,4 @@
-//! What is measured of a sender: counters and averages in the measuring window, and the series.
+//! Metrics of a sender: counters and averages in the measurement interval, and the series.
 
 use super::percentiles::Histogram;
 use crate::window::Window;
@@ -12,7 +12,7 @@ const MAKE_ROOM: Nanos = 0;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Meter {
-    /// When the warm-up ends or the next sample is due, whichever comes first.
+    /// End of the warm-up or time of the next sample, the earlier of the two.
     next_mark: Nanos,
     /// Up to when the integrals reach.
     last: Nanos,
@@ -25,28 +25,28 @@ pub struct Meter {
     began: Nanos,
     /// Since the beginning of the run.
     pub events: Events,
-    /// What counters were when the window began; they count from there.
+    /// Counters at the beginning of the measurement interval; they count from there.
     baseline: Option<Box<Counters>>,
     /// When the next sample is due; never without series.
     next_sample: Nanos,
     terms: Arc<Terms>,
 }
 
-/// What is measured, and when: the same of many.
+/// Metrics and their times, shared by many meters.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// What figures are of.
+    /// Measurement interval.
     pub window: Window,
     /// Time between samples of the series, if there are any.
     pub interval: Option<Nanos>,
-    /// More is told of the RTT than its mean.
+    /// Whether the distribution of the RTT is kept, and not only its mean.
     pub distributes: bool,
 }
 
-/// What happens seldom, counted.
+/// Counters of rare events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Events {
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -94,7 +94,7 @@ pub struct Averages {
 }
 
 impl Counters {
-    /// So many segments sent, once each, and `events`.
+    /// Counters of `sent_once` segments sent once, and of `events`.
     #[inline]
     pub fn since(sent_once: u64, events: Events) -> Counters {
         Counters { sent: sent_once + events.retransmits, events }
@@ -149,7 +149,7 @@ impl Meter {
         self.last = now;
     }
 
-    /// Counts an RTT sample. Left to itself the compiler makes a call of it, which costs a packet more than what it does.
+    /// Counts an RTT sample. Inlined, since a call would cost more than its body.
     #[inline(always)]
     pub fn sample_rtt(&mut self, rtt: Nanos) {
         let time = rtt as i64 as f64;
@@ -176,7 +176,7 @@ impl Meter {
         }
     }
 
-    /// Averages begin anew.
+    /// Restarts the averages.
     fn forget(&mut self) {
         self.integrals = Integrals::default();
         self.rtts.clear();
@@ -215,7 +215,7 @@ impl Meter {
         }
     }
 
-    /// A call, lest what only this needs be fetched for every sample.
+    /// Not inlined, so that its data are not loaded for every sample.
     #[inline(never)]
     fn take_baseline(&mut self, counters: &Counters) {
         self.baseline = Some(Box::new(*counters));

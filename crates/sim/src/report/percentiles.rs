@@ -1,23 +1,23 @@
 //! Percentiles of times: a histogram whose buckets grow with the times they hold, as HdrHistogram's do, so that a percentile is
-//! within 1 % of the sample it stands for, whatever the range.
+//! within 1 % of the sample it represents, over any range.
 //!
-//! A bucket is what shares exponent and leading bits with its lower bound as a double: 64 to each power of two, so none is wider than
+//! A bucket has all times that share exponent and leading bits with its lower bound as a double: 64 to each power of two, so none is wider than
 //! 1/64 of its lower bound, and its middle is within 1/128 of all that is in it. Below 128 ns, where buckets hold one whole number
 //! each, percentiles are exact. Room is made for the buckets between the least and the greatest sample only: a flow whose RTT doubles
 //! takes 64 of them, and a link on which nothing waits takes none.
 
 use fullpipe_cc::Nanos;
 
-/// Bits of a double's fraction that tell buckets of one power of two apart.
+/// Bits of a double's fraction that separate buckets of one power of two.
 const FRACTION_BITS: u32 = 6;
 
 /// Bits of a double that do not.
 const DROPPED_BITS: u32 = f64::MANTISSA_DIGITS - 1 - FRACTION_BITS;
 
-/// Buckets that there is room for come in multiples of so many, and of a quarter of those there are.
+/// Granularity of the room for buckets, which also grows by a quarter at least.
 const CHUNK: u64 = 16;
 
-/// Percentiles by nearest rank, seconds: the least sample that is not below so many in a hundred. NaN without samples.
+/// Percentiles by nearest rank, seconds: the least sample that is not below this percentage of samples. NaN without samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Percentiles {
@@ -34,7 +34,7 @@ impl Percentiles {
     pub const UNKNOWN: Percentiles = Percentiles { p50_s: f64::NAN, p95_s: f64::NAN, p99_s: f64::NAN };
 }
 
-/// How many times fell into each bucket; times of 0, which have none, are counted by whoever has such.
+/// Number of times in each bucket. Times of 0 have none, and callers count them.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     /// The bucket of the first count.
@@ -55,14 +55,14 @@ impl Histogram {
         self.count_many(bucket(time as i64 as f64), 1);
     }
 
-    /// Counts a time above 0 if there is room for it; says whether.
+    /// Counts a time above 0 if there is room for it, and returns whether it did.
     #[inline(always)]
     pub fn count_if_room(&mut self, time: f64) -> bool {
         let count = self.counts.get_mut(bucket(time).wrapping_sub(self.first) as usize);
         count.map(|count| *count += 1).is_some()
     }
 
-    /// Counts so many times of one bucket.
+    /// Counts several times of one bucket.
     #[inline(always)]
     pub fn count_many(&mut self, bucket: u64, times: u64) {
         match self.counts.get_mut(bucket.wrapping_sub(self.first) as usize) {
@@ -88,19 +88,19 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// The percentiles of what it has counted and of so many zeros.
+    /// Percentiles of the counted times and of `zeros` zeros.
     pub fn percentiles(&self, zeros: u64) -> Percentiles {
         let len = self.len();
         let [p50_s, p95_s, p99_s] = [50, 95, 99].map(|percent| self.percentile_of(len, percent, zeros));
         Percentiles { p50_s, p95_s, p99_s }
     }
 
-    /// Of so many in a hundred; the greatest sample's bucket at 100. Seconds.
+    /// Percentile, seconds; at 100 the bucket of the largest sample.
     pub fn percentile(&self, percent: u64, zeros: u64) -> f64 {
         self.percentile_of(self.len(), percent, zeros)
     }
 
-    /// The same where it has counted `len` times.
+    /// Percentile of `len` counted times.
     fn percentile_of(&self, len: u64, percent: u64, zeros: u64) -> f64 {
         let rank = (u128::from(zeros + len) * u128::from(percent)).div_ceil(100).max(1);
         let mut below = u128::from(zeros);

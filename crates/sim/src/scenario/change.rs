@@ -1,4 +1,4 @@
-//! What makes a link vary: `loss`, `schedule`, `jitter`, `reorder`, `aggregation`, `policer`; read and written.
+//! Variation of a link: `loss`, `schedule`, `jitter`, `reorder`, `aggregation`, `policer`; read and written.
 
 use super::keys::{self, Key};
 use super::problem::{Problem, unknown};
@@ -7,7 +7,7 @@ use super::units::{DATA, RATE, TIME};
 use super::{Change, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule, Table, Value, limits};
 use fullpipe_cc::Nanos;
 
-/// All that this reads of one direction; what is not said is as in `other`, `"off"` is none.
+/// Varying parts of one direction. Missing keys are those of `other`; `"off"` is none.
 pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, Problem> {
     let inherited = other.map_or_else(Schedule::default, |other| inherited(reader, &other.schedule));
     let schedule = schedule(reader)?.unwrap_or(inherited);
@@ -57,7 +57,7 @@ pub fn write_loss(loss: Loss) -> Value {
     }
 }
 
-/// What a scenario writes of a direction; of the other one, which would else be as `forward`, also what is off.
+/// Keys of a direction. For the reverse direction, which inherits from `forward`, also the parts that are off.
 pub fn write(link: &Link, forward: Option<&Link>) -> Vec<(&'static str, Value)> {
     let off = |on: fn(&Link) -> bool| forward.filter(|forward| on(forward)).map(|_| Value::from("off"));
     let mut pairs = Vec::new();
@@ -118,7 +118,7 @@ fn gilbert_elliott(reader: &Reader) -> Result<Loss, Problem> {
     Ok(Loss::GilbertElliott { p, r, h: number("h")?.unwrap_or(0.0), k: number("k")?.unwrap_or(1.0) })
 }
 
-/// The schedule of the other direction but for what `reader` says itself of rate, delay and losses.
+/// Schedule of the other direction, without the rate, delay, and losses that `reader` has itself.
 fn inherited(reader: &Reader, schedule: &Schedule) -> Schedule {
     let own = |key: &str| reader.value(key).is_some();
     let (rate, delay, loss) = (own("rate") || own("trace"), own("delay"), own("loss"));

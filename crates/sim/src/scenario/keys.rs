@@ -1,5 +1,5 @@
-//! Every key of a scenario: what it takes, its default, and what it means. Readers allow what stands here and nothing else, and the tables of
-//! `docs/reference/scenarios.md` are made of it.
+//! Registry of all keys of a scenario: kind, default, and meaning. Readers allow these keys only, and the tables of
+//! `docs/reference/scenarios.md` come from this list.
 
 use super::host::Host;
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
@@ -13,11 +13,11 @@ pub struct Key {
     pub name: &'static str,
     /// The values it takes.
     pub kind: Kind,
-    /// What holds where a scenario is silent.
+    /// Value without this key in the scenario.
     pub default: Otherwise,
-    /// What it means, in a sentence.
+    /// Meaning, in a sentence.
     pub doc: &'static str,
-    /// Where the default comes from; "" where nothing is to be said of that.
+    /// Source of the default; "" without one.
     pub source: &'static str,
 }
 
@@ -32,17 +32,17 @@ pub enum Kind {
     WholeOr(&'static Dimension, RangeInclusive<u64>),
     /// A plain whole number.
     Whole(RangeInclusive<u64>),
-    /// A plain number; what is allowed, in words.
+    /// Plain number; the allowed values in words.
     Number(&'static str),
     /// On or off.
     Flag,
     /// One of several names.
     Names(fn() -> Vec<&'static str>),
-    /// Something else: what, and what is allowed of it.
+    /// Something else: its name, and the allowed values.
     Other(&'static str, &'static str),
 }
 
-/// What holds where a scenario is silent.
+/// Value without this key in the scenario.
 #[derive(Debug)]
 pub enum Otherwise {
     /// Nothing: the key has to be there.
@@ -57,7 +57,7 @@ use Kind::{Flag, Names, Number, Other, Quantity, Spread, Whole, WholeOr};
 use Otherwise::{Required, Value, Words};
 
 impl Kind {
-    /// What it is, in words.
+    /// Name of the kind.
     pub fn name(&self) -> String {
         match self {
             Quantity(what, _) => what.name.to_owned(),
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// Which values, as a refusal says it; "" where the kind says all.
+    /// Allowed values, as in a message; "" where the kind is enough.
     pub fn allowed(&self) -> String {
         match self {
             Quantity(what, range) => format!("{} to {}", what.format(*range.start()), what.format(*range.end())),

@@ -1,6 +1,5 @@
-//! What a run is made of. Everything here is already checked and in the engine's own units (nanoseconds, bits per
-//! second, bytes, segments). [`Scenario::from_toml`] and [`Scenario::from_value`] get it from TOML or from a tree of
-//! values and say which key is wrong; [`Scenario::to_toml`] writes it back.
+//! Scenario of a run, in the units of the engine (nanoseconds, bits per second, bytes, segments). `Scenario::from_toml` and
+//! [`Scenario::from_value`] read it from TOML or from a tree of values, and report the key of a fault. [`Scenario::to_toml`] writes it.
 
 mod algorithm;
 mod change;
@@ -71,7 +70,7 @@ pub struct Scenario {
     pub web: Vec<Web>,
 }
 
-/// A full-duplex link: the same rate, delay and queue in each direction, unless `reverse` says otherwise.
+/// Full-duplex link. Rate, delay, and queue are equal in both directions, unless `reverse` differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// Unique in the scenario.
@@ -82,7 +81,7 @@ pub struct Link {
     pub delay: Nanos,
     /// How much waits at each end, the packet being sent included (as ns-2 counts).
     pub buffer: Buffer,
-    /// What happens to a packet that finds the buffer full.
+    /// Queueing discipline.
     pub queue: Queue,
     /// Losses on the wire.
     pub loss: Loss,
@@ -98,9 +97,9 @@ pub struct Link {
     pub aggregation: Option<Nanos>,
     /// First time at which packets leave, less than `aggregation`. `None`: random where several directions share the interval, else 0.
     pub phase: Option<Nanos>,
-    /// What comes faster than this is dropped before the queue.
+    /// Policer, which drops faster traffic before the queue.
     pub policer: Option<Policer>,
-    /// The other direction where it differs: a link of the same name, whose own `reverse` is `None`.
+    /// Reverse direction where it differs: a link of equal name, whose `reverse` is `None`.
     pub reverse: Option<Box<Link>>,
 }
 
@@ -122,16 +121,16 @@ pub enum Loss {
     },
 }
 
-/// What changes of a link, and when.
+/// Changes of a link over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     /// In the order of their times.
     pub changes: Vec<Change>,
-    /// After this all begins anew, as the link itself says; longer than the last change's time.
+    /// Time after which the schedule restarts from the values of the link; later than the last change.
     pub repeat: Option<Nanos>,
 }
 
-/// What changes at a time; `None` for what stays.
+/// Changes at one time; `None` for values that stay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// Since the period began.
@@ -161,7 +160,7 @@ pub enum JitterModel {
         /// At most the mean.
         spread: Nanos,
     },
-    /// Normal with a standard deviation of `spread`; what would be negative is 0.
+    /// Normal with a standard deviation of `spread`; negative values become 0.
     Normal {
         /// The standard deviation.
         spread: Nanos,
@@ -184,7 +183,7 @@ pub struct Reorder {
 pub struct Policer {
     /// Bits per second.
     pub rate_bps: u64,
-    /// What it holds, bytes.
+    /// Capacity, bytes.
     pub burst: u64,
 }
 
@@ -226,7 +225,7 @@ impl Link {
         self.trace.is_none() && self.is_steady_but_for_a_trace()
     }
 
-    /// The same, and when they may leave.
+    /// Whether only a trace varies the link: see [`Link::is_steady`].
     pub(crate) fn is_steady_but_for_a_trace(&self) -> bool {
         self.schedule.changes.is_empty()
             && (self.jitter, self.reorder, self.aggregation, self.policer) == (None, None, None, None)
@@ -269,7 +268,7 @@ pub struct Algorithm {
     pub name: String,
     /// Parameters that differ from their defaults.
     pub params: Vec<(&'static str, Setting)>,
-    /// What begins it, where it is none of the crate's.
+    /// Constructor of an algorithm that is not built in.
     pub foreign: Option<Arc<Foreign>>,
 }
 
@@ -328,26 +327,26 @@ impl Algorithm {
         self.info().map_or(Params::new("", &[], &[]), |info| Params::new(info.name, info.params, &self.params))
     }
 
-    /// What is known of it; `None` for a name that nothing has.
+    /// Registry entry; `None` for an unknown name.
     pub fn info(&self) -> Option<&'static Info> {
         self.foreign.as_ref().map_or_else(|| registry::find(&self.name), |foreign| Some(foreign.info()))
     }
 }
 
-/// What TCP flows of every origin (long-lived, finite, web) are configured by.
+/// Configuration of TCP flows: long-lived, finite, and web.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
-    /// What its group is called in results; `None` for the algorithm's name.
+    /// Name of its group in results; `None` for the algorithm's name.
     pub name: Option<String>,
     /// The window policy.
     pub algorithm: Algorithm,
     /// How losses are found and repaired.
     pub recovery: Recovery,
-    /// How the window grows at first; for algorithms without a slow start of their own.
+    /// Slow start, for algorithms without a built-in one.
     pub slow_start: SlowStart,
     /// Whether segments leave at a rate.
     pub pacing: Pacing,
-    /// What both ends make of ECN.
+    /// ECN of both ends.
     pub ecn: EcnMode,
     /// How new segments are ECN-capable, where ECN is on: ECT(0) or ECT(1).
     pub ect: Ecn,
@@ -381,7 +380,7 @@ pub struct Tcp {
     pub access_delay: Spread,
     /// Rate of the sender's access link, bits per second; `None` for one that takes no time.
     pub access_rate_bps: Option<u64>,
-    /// The sender handles what it has to do at most this long after it comes, a random time each (Floyd and Jacobson, *On Traffic
+    /// Largest host processing jitter: the sender handles each event after a random time up to this (Floyd and Jacobson, *On Traffic
     /// Phase Effects in Packet-Switched Gateways*, 1992; ns-2's `overhead_`).
     pub processing_time: Nanos,
     /// The links the data crosses, in order, as indices.
@@ -390,7 +389,7 @@ pub struct Tcp {
     pub reverse: bool,
 }
 
-/// Flows that differ only in what their spreads draw.
+/// Flows that differ only in the random values of their spreads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowGroup {
     /// Their protocol and path.
@@ -426,7 +425,7 @@ pub struct Udp {
     pub reverse: bool,
     /// How many such sources.
     pub count: u32,
-    /// What is sent as frames; `None` where one packet follows another.
+    /// Frames; `None` for a constant packet rate.
     pub frames: Option<Frames>,
 }
 
@@ -446,7 +445,7 @@ pub struct Frames {
 pub struct KeyFrames {
     /// Bytes of one, on the wire.
     pub size: u64,
-    /// The first of each so many frames is one.
+    /// Number of frames from one key frame to the next.
     pub every: u64,
 }
 
@@ -482,7 +481,7 @@ pub struct Web {
     pub stop: Option<Nanos>,
 }
 
-/// What starts the next transfer.
+/// Arrival process of transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// Each of `sessions` users fetches, waits an exponential gap of mean `mean_gap`, fetches again.
@@ -500,12 +499,12 @@ pub enum Arrivals {
 }
 
 impl Scenario {
-    /// What a data packet carries without its headers, which are taken to be as long as those of an ACK, which is nothing else; bytes.
+    /// Payload of a data packet, bytes. Its headers are as long as an ACK, which consists of headers alone.
     pub fn payload(&self) -> u32 {
         self.packet_size.saturating_sub(self.ack_size)
     }
 
-    /// Whether any flow's algorithm is none of the crate's.
+    /// Whether any flow has an algorithm that is not built in.
     pub(crate) fn has_foreign(&self) -> bool {
         let tcp = self.flows.iter().map(|group| &group.tcp).chain(self.web.iter().map(|web| &web.tcp));
         tcp.into_iter().any(|tcp| tcp.algorithm.foreign.is_some())
@@ -513,18 +512,18 @@ impl Scenario {
 }
 
 impl Tcp {
-    /// What its group is called.
+    /// Name of its group.
     pub fn group(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.algorithm.name)
     }
 
-    /// Defaults that follow ns-2 and the papers, for one of the crate's algorithms and its own recovery over a path; ECN is what the
-    /// algorithm is made for.
+    /// Defaults of ns-2 and the papers, for a built-in algorithm and a recovery over a path. ECN is the kind that the algorithm
+    /// is made for.
     pub fn new(algorithm: &str, recovery: Recovery, path: Vec<usize>) -> Self {
         Tcp::of(Algorithm::builtin(algorithm), recovery, path)
     }
 
-    /// The same for any algorithm.
+    /// [`Tcp::new`] for any algorithm.
     pub fn of(algorithm: Algorithm, recovery: Recovery, path: Vec<usize>) -> Self {
         let (ecn, ect) = algorithm::ecn(&algorithm);
         Tcp {

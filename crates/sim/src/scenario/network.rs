@@ -98,7 +98,7 @@ fn check_policer(policer: Option<Policer>, reader: &Reader, packet_size: u32) ->
     }
 }
 
-/// How much a direction of that rate holds, if it is said; `base_rtt` is that of the flow whose BDP counts.
+/// Buffer of a direction with this rate, if the scenario has one. `base_rtt` is that of the flow whose BDP counts.
 fn buffer(
     reader: &Reader,
     rate_bps: u64,
@@ -136,7 +136,7 @@ fn buffer(
     buffer.map(Some).map_err(|what| problem(format!("{} {what}", quoted(text))))
 }
 
-/// Where the buffer of a direction is said.
+/// Key of a direction's buffer.
 pub fn buffer_key(links: &[Link], index: usize, reverse: bool) -> String {
     let part = if reverse && links[index].reverse.is_some() { ".reverse" } else { "" };
     format!("links[{index}]{part}.buffer")
@@ -170,7 +170,7 @@ fn reader<'a>(table: &'a Table, place: &str) -> Result<Reader<'a>, Problem> {
     Reader::new(table, place.to_owned(), keys::names(&[LINK, DIRECTION, VARYING]))
 }
 
-/// Reads what a link says of its other direction.
+/// Reader of a link's reverse direction.
 fn reverse<'a>(reader: &Reader<'a>) -> Result<Option<Reader<'a>>, Problem> {
     match reader.value("reverse") {
         None => Ok(None),
@@ -188,7 +188,7 @@ fn link(reader: &Reader, packet_size: u32) -> Result<Link, Problem> {
     Ok(Link { reverse: back.map(Box::new), ..forward })
 }
 
-/// One direction; what is not said is as in `other`, if there is one. The buffer stays unlimited.
+/// One direction. Missing keys are those of `other`, if there is one. The buffer stays unlimited.
 fn direction(reader: &Reader, other: Option<&Link>, packet_size: u32) -> Result<Link, Problem> {
     let (rate_bps, trace) = rate(reader, other)?;
     let delay = reader.quantity("delay", &TIME, limits::DELAY)?.or(other.map(|link| link.delay));

@@ -4,7 +4,7 @@
 //! - A link is its name.
 //! - A flow is its place: kind of traffic, path, start, end, size, and access delay. Flows with equal places are numbered in the order
 //!   of their full tables. The algorithm and its parameters are no part of the place: two algorithms that take turns in one scenario
-//!   get the same start times, delays, and losses, which paired comparisons need.
+//!   get equal start times, delays, and losses, which paired comparisons need.
 //! - Links are sorted by name, groups by place and table. The engine sees only this order; reports come in the written one.
 //!
 //! `count = n` therefore equals n tables with one member each, up to the order of these.
@@ -120,7 +120,7 @@ impl Order {
     }
 }
 
-/// Keys that say where in a scenario a flow is, whatever its sender does.
+/// Keys of a flow's place in the scenario, without those of its sender.
 const FLOW_PLACE: &[&str] = &["path", "reverse", "start", "stop", "size", "access_delay"];
 const UDP_PLACE: &[&str] = &["path", "reverse", "start", "stop", "access_delay", "rate", "packet_size", "frames"];
 const WEB_PLACE: &[&str] = &[

@@ -1,4 +1,4 @@
-//! Reads typed values out of a table, and says exactly which key is wrong, how, and what is allowed.
+//! Reader of typed values in a table. Each fault has its key, the value found, and the allowed values.
 
 use super::problem::{self, Problem, Wrong, listed, quoted, unknown};
 use super::units::{Dimension, TIME};
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
             .transpose()
     }
 
-    /// One of several by its name; `thing` says what it is.
+    /// One of several by its name; `thing` is its kind.
     pub fn one_of<T: Copy>(&self, key: &str, thing: &'static str, named: &[(&str, T)]) -> Result<Option<T>, Problem> {
         match self.value(key) {
             None => Ok(None),
@@ -86,8 +86,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One of several by its name, alone or in a table with values for its parameters, which come along; `thing` is the key too, and
-    /// `a_thing` the same with its article.
+    /// One of several by its name, alone or in a table with values for its parameters, which the second result reads. `a_thing` is
+    /// the key with its article.
     pub fn chosen<T: Copy>(
         &self,
         key: &'static str,
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         Ok(Some((one, Some(Reader::new(table, place, keys)?))))
     }
 
-    /// What the table's `name` is.
+    /// Value of the table's key `name`.
     pub fn name(&self, example: &str) -> Result<Option<&'a str>, Problem> {
         let name = self.text("name", example)?;
         match name {
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number that `allowed` admits; `bounds` says in words what that is.
+    /// Number that `allowed` admits; `bounds` has the allowed numbers in words.
     pub fn number(&self, key: &str, allowed: impl Fn(f64) -> bool, bounds: &str) -> Result<Option<f64>, Problem> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let found = as_number(value).ok_or_else(|| self.wrong_type(key, "a number", "0.5", value))?;
@@ -230,7 +230,7 @@ pub fn as_number(value: &Value) -> Option<f64> {
     value.as_float().or(value.as_integer().map(|n| n as f64))
 }
 
-/// What a value is, for messages.
+/// Description of a value for messages.
 pub fn kind(value: &Value) -> String {
     match value {
         Value::String(text) => format!("text {}", quoted(text)),

@@ -1,4 +1,4 @@
-//! A [`Scenario`] back to TOML: every key, and every parameter of each algorithm and queue, spelled out. The text gives the same run even
+//! A [`Scenario`] back to TOML: every key, and every parameter of each algorithm and queue, spelled out. The text gives an identical run even
 //! where a default changes later.
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
@@ -10,7 +10,7 @@ use fullpipe_cc::Nanos;
 use std::fmt::Write;
 
 impl Scenario {
-    /// The scenario as TOML; [`Scenario::from_toml`] gives the same scenario back.
+    /// Scenario as TOML; `Scenario::from_toml` reads it back.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         for (key, value) in self.to_value() {
@@ -22,7 +22,7 @@ impl Scenario {
         text
     }
 
-    /// The scenario as a tree of values; [`Scenario::from_value`] gives the same scenario back.
+    /// Scenario as a tree of values; [`Scenario::from_value`] reads it back.
     pub fn to_value(&self) -> Table {
         let mut table = Table::new();
         let mut put = |key: &str, value: Value| table.insert(key.to_owned(), value);
@@ -75,7 +75,7 @@ fn link(link: &Link, packet_size: u32) -> Pairs {
     pairs
 }
 
-/// One direction; `forward` is the other one, which it would be like where it says nothing.
+/// Keys of one direction. The reverse direction inherits from `forward`.
 fn direction(link: &Link, forward: Option<&Link>, packet_size: u32) -> Pairs {
     let buffer = match link.buffer {
         Buffer::Packets(packets) => format!("{packets} packets"),

@@ -1,4 +1,4 @@
-//! TOML text to a [`Scenario`], with the line of whatever is wrong.
+//! TOML text to a [`Scenario`], with the line of a fault.
 
 use super::{Problem, Scenario, Table, Value, Wrong, problem};
 use crate::catalogue::Catalogue;
@@ -34,7 +34,7 @@ impl Catalogue {
         self.read_tree(text, &parse(text)?)
     }
 
-    /// Reads a scenario whose files, such as traces, are in `folder`; gives the tree of its values too, with what is in these files.
+    /// Reads a scenario whose files, such as traces, are in `folder`. Returns its tree of values too, with the content of these files.
     ///
     /// # Errors
     /// The first [`Problem`] found, with its line.
@@ -109,7 +109,7 @@ fn line_of_key(text: &str, key: &str) -> Option<usize> {
     span.map(|span| line_of(text, &span))
 }
 
-/// The entry of `table` that `path` begins with: where its key is, its value, and what of the path is left.
+/// Entry of `table` that `path` begins with: position of its key, its value, and the rest of the path.
 fn step<'t, 'i, 'p>(
     table: &'t DeTable<'i>,
     path: &'p str,

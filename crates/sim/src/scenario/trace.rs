@@ -1,8 +1,8 @@
 //! `trace = "lte.down"`: a file in mahimahi's format, or its content as a list. Each entry, a line of the file, is the millisecond at which
 //! 1504 bytes may leave; the end, which is the last entry, is the beginning again.
 //!
-//! A scenario in memory has the list, so that it is whole: it runs the same wherever it is sent or kept. Who reads a scenario's file
-//! reads the files it names with [`read_traces`].
+//! A scenario in memory has the list, so that it needs no files where it is sent or stored. A program that reads a scenario's file
+//! reads the trace files too, with [`read_traces`].
 
 use super::problem::{Problem, quoted};
 use super::reader::{Reader, kind};
@@ -18,13 +18,13 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// What may leave at each opportunity, bytes (mahimahi's `PACKET_SIZE`).
+    /// Bytes that may leave at each opportunity (mahimahi's `PACKET_SIZE`).
     pub const BYTES: u32 = 1504;
 
-    /// Opportunities at these times, which then come again and again.
+    /// Opportunities at these times, repeated without end.
     ///
     /// # Errors
-    /// What is wrong with them, and the index of the one where it is if it is one.
+    /// Fault, and the index of the time at fault if it is a single one.
     pub fn new(times_ms: Vec<u32>) -> Result<Trace, (Option<usize>, String)> {
         if times_ms.len() > limits::MOST_OPPORTUNITIES {
             let most = limits::MOST_OPPORTUNITIES;
@@ -92,7 +92,7 @@ pub fn write(trace: &Trace) -> Value {
 /// Puts the lists into a scenario's tree of values in the place of the files it names, which are looked for in `folder`.
 ///
 /// # Errors
-/// What is wrong with a file, with its name and line.
+/// Fault of a file, with its name and line.
 pub fn read_traces(tree: &mut Table, folder: &Path) -> Result<(), Problem> {
     let Some(links) = tree.get_mut("links").and_then(Value::as_array_mut) else { return Ok(()) };
     for (index, link) in links.iter_mut().enumerate() {
@@ -114,7 +114,7 @@ fn read_trace(table: &mut Table, key: &str, folder: &Path) -> Result<(), Problem
     Ok(())
 }
 
-/// A file's trace; or what to say after its name.
+/// Trace of a file, or the message after its name.
 fn from_file(path: &Path) -> Result<Trace, String> {
     let text = files::read_regular(path, MOST_BYTES).map_err(|why| match why {
         Unread::TooLarge => format!(" is too large for a trace; allowed: at most {} MB", MOST_BYTES / 1_000_000),

@@ -1,4 +1,4 @@
-//! `[[flows]]`, `[[udp]]`, `[[web]]`: what crosses the links.
+//! `[[flows]]`, `[[udp]]`, `[[web]]`: traffic over the links.
 
 use super::host::Host;
 use super::keys::{self, FLOW, FRAMES, TCP, TRAFFIC, UDP, WEB};
@@ -12,15 +12,15 @@ use super::{
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
 
-/// What traffic needs to know of the rest of the scenario.
+/// Parts of the scenario that traffic depends on.
 pub struct Context<'a> {
     /// Length of the run.
     pub duration: Nanos,
     /// Bytes of a data packet.
     pub packet_size: u32,
-    /// What paths name.
+    /// Links, which paths name.
     pub links: &'a [Link],
-    /// What algorithms are named by.
+    /// Algorithms by name.
     pub catalogue: &'a Catalogue,
 }
 
@@ -54,7 +54,7 @@ pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Udp, 
     })
 }
 
-/// What a source sends as frames.
+/// Frames of a source.
 fn frames(reader: &Reader, rate_bps: u64, packet_size: u32) -> Result<Option<Frames>, Problem> {
     const EXAMPLE: &str = "{ per_second = 30, size = \"4 kB\" }";
     let table = match reader.value("frames") {

@@ -124,7 +124,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// Number with a point, also where it is whole; TOML's words for what is none.
+/// Number with a point, also where it is whole; TOML's words for values that are none.
 fn write_number(f: &mut fmt::Formatter, x: f64) -> fmt::Result {
     match (x.is_nan(), x % 1.0 == 0.0) {
         (true, _) => f.write_str(if x.is_sign_negative() { "-nan" } else { "nan" }),

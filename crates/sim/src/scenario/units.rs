@@ -2,10 +2,10 @@
 
 use super::problem::{Wrong, quoted, unknown};
 
-/// What a quantity measures: its units, each with its size in the model's own unit.
+/// Dimension of a quantity: its units, each with its size in the model's unit.
 #[derive(Debug)]
 pub struct Dimension {
-    /// What that is, as documentation calls it.
+    /// Name in documentation.
     pub name: &'static str,
     /// Unit and how many of the model's units it is, from the smallest.
     pub units: &'static [(&'static str, u64)],
@@ -83,7 +83,7 @@ impl Dimension {
 /// Numbers of bandwidth-delay products.
 const BDP: Dimension = Dimension { name: "bandwidth-delay products", units: &[("BDP", 1)], example: "0.25 BDP" };
 
-/// What quantities are of: the base unit that figures have, and how many of the model's units it is.
+/// Dimensions of quantities: the base unit of metrics, the dimension, and the size of the base unit in the model's unit.
 const KINDS: [(&str, &Dimension, f64); 5] =
     [("s", &TIME, 1e9), ("bps", &RATE, 1.0), ("bytes", &DATA, 1.0), ("packets", &PACKETS, 1.0), ("bdp", &BDP, 1.0)];
 
@@ -100,7 +100,7 @@ pub struct Quantity {
     pub value: f64,
 }
 
-/// What `text` says; `None` where it is not a number with one of the [`units`].
+/// Quantity in `text`; `None` where it is not a number with one of the [`units`].
 pub fn quantity(text: &str) -> Option<Quantity> {
     let (number, unit) = split(text, "").ok()?;
     KINDS.iter().find_map(|&(base, dimension, size)| {

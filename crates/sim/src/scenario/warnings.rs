@@ -50,7 +50,7 @@ impl Scenario {
         })
     }
 
-    /// A queue that is to mark, crossed by no packet that it may mark. Where both directions have the same, one to mark is enough.
+    /// Marking queue that no ECN-capable packet crosses. Where both directions have equal queues, one with such packets is enough.
     fn nothing_to_mark(&self, index: usize, reverse: bool) -> Option<String> {
         let link = &self.links[index];
         let queue = &link.direction(reverse).queue;
@@ -188,7 +188,7 @@ fn is_to_mark(queue: &Queue) -> bool {
     queue.marks() && (told || always)
 }
 
-/// ECT(1) says that the sender's answer is a scalable one to each mark (RFC 9331 section 4), which classic ECN cannot report.
+/// ECT(1) stands for a scalable response to each mark (RFC 9331 section 4), which classic ECN cannot report.
 fn ect_without_l4s(key: &str, tcp: &Tcp) -> Option<String> {
     let why = match (tcp.ect, tcp.ecn) {
         (Ecn::Ect1, EcnMode::Off) => "ECN is off, so that no packet is ECN-capable",

@@ -15,7 +15,7 @@ pub struct DatagramSource {
     pub route: Route,
     /// One-way delay to its first link.
     pub access: Nanos,
-    /// What the rate makes of `each` datagram: when the next one is due.
+    /// Time of the next datagram at the source's rate.
     line: Line,
     each: Transmission,
     /// Bytes of a datagram.
@@ -60,7 +60,7 @@ impl DatagramSource {
         }
     }
 
-    /// The source's turn at `at`, when what it sends reaches the first link: the datagram of source `id`, and when its next turn is;
+    /// Turn of the source at `at`, when its datagram reaches the first link: the datagram of source `id`, and the time of the next turn;
     /// `None` where it sends no more.
     pub fn send(&mut self, id: u32, at: Nanos, window: Window) -> Option<(Packet, Nanos)> {
         let now = at - self.access;
@@ -73,7 +73,7 @@ impl DatagramSource {
         Some((Packet { at, flow: id, kind: Kind::Datagram, ..Packet::default() }, self.line.free()))
     }
 
-    /// The same, of a source of frames.
+    /// Turn of a source of frames.
     pub fn send_of_frame(&mut self, id: u32, at: Nanos, window: Window) -> Option<(Packet, Nanos)> {
         let now = at - self.access;
         let frames = self.frames.as_mut()?;

@@ -7,7 +7,7 @@ use crate::window::Window;
 use fullpipe_cc::Nanos;
 use std::collections::VecDeque;
 
-/// So many frames may be incomplete at the receiver. When one more begins to arrive, what is left of the first of them is no longer
+/// Most incomplete frames at the receiver. When one more begins to arrive, the rest of the oldest of them is no longer
 /// waited for: it is lost.
 pub const MOST_OPEN: usize = 64;
 
@@ -64,7 +64,7 @@ impl FrameSource {
         self.left > 0
     }
 
-    /// A packet leaves; says which frame's it is, and when that frame is sent whole when the next one is made.
+    /// A packet leaves. Returns its frame, and the time of the next frame if this one is complete.
     pub fn send(&mut self, counts: bool) -> (u64, Option<Nanos>) {
         let number = self.number;
         if self.left == 0 {
@@ -120,7 +120,7 @@ impl FrameSource {
         self.open.capacity() * size_of::<Open>() + self.delays.heap_bytes()
     }
 
-    /// The first packet of a frame arrives; says where the frame stands.
+    /// The first packet of a frame arrives. Returns the place of the frame.
     fn begin_frame(&mut self, number: u64) -> usize {
         if self.open.len() == MOST_OPEN {
             let lost = self.open.pop_front().map_or(0, |frame| frame.number + 1);

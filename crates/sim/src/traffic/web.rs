@@ -1,4 +1,4 @@
-//! Web-like traffic: the users of a group, and what became of their transfers.
+//! Web-like traffic: the users of a group, and the results of their transfers.
 
 use crate::network::Route;
 use crate::report::meter::Terms;
@@ -18,7 +18,7 @@ pub struct WebGroup {
     pub rng: Rng,
     /// The way of its transfers.
     pub route: Route,
-    /// What is measured of them.
+    /// Metrics of the transfers.
     pub terms: Arc<Terms>,
     /// Connections at rest (Poisson arrivals take one, or make one).
     pub idle: Vec<u32>,
@@ -30,7 +30,7 @@ pub struct WebGroup {
     pub completion_sum: f64,
 }
 
-/// The longest web transfer; a Pareto law has no bound of its own.
+/// Longest web transfer; the Pareto distribution has no bound.
 const MAX_TRANSFER_SEGMENTS: f64 = 1e9;
 
 impl WebGroup {
