@@ -52,6 +52,8 @@ OUTSIDE_MODULES: Mapping[str, frozenset[str]] = {
             *("asyncio", "ctypes", "datetime", "fileinput", "ftplib", "glob", "http", "importlib", "io", "mmap"),
             *("multiprocessing", "os", "pathlib", "secrets", "shelve", "shutil", "socket", "sqlite3", "subprocess"),
             *("tempfile", "threading", "time", "urllib", "uuid"),
+            # Modules in C that functions of these belong to, for example `os.urandom`.
+            *("posix", "nt", "_io", "_socket", "_thread", "_sqlite3", "_ctypes", "_asyncio", "_posixsubprocess"),
         ),
         frozenset(),
     ),

@@ -49,16 +49,16 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 LOADERS: dict[str, Any] = {"run": fullpipe.Result, "compare": fullpipe.Comparison, "sweep": fullpipe.Sweep}
 
-PAGES = ("index.html",)
-"""Page of `reproduce`: it names when, and by which commit, each item was run. Its figures are in the other files."""
-
-VARIES = re.compile(rb'"wall_s": [0-9.e-]+|\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC)?(, kept since)?|--out \w+')
+VARIES = re.compile(
+    rb'"wall_s": [0-9.e-]+|\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC)?(, kept since)?|--out \w+'
+    rb"|<dt>took</dt>\s*<dd>[^<]*</dd>"
+)
 """Wall times, dates, and the directory in the command line that a report names: no results."""
 
 
 def files(directory: Path) -> dict[str, bytes]:
     """Content without wall times and dates, and so without the checksums of files that have them."""
-    paths = [path for path in directory.rglob("*") if path.is_file() and path.name not in (MANIFEST, *PAGES)]
+    paths = [path for path in directory.rglob("*") if path.is_file() and path.name != MANIFEST]
     return {str(path.relative_to(directory)): VARIES.sub(b"", path.read_bytes()) for path in paths}
 
 

@@ -1,4 +1,4 @@
-"""The current folder: no command runs code of it, or takes settings from it, that the user has not named."""
+"""Current folder: commands run its code and read its settings only if the user names the files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
     "arguments",
     [
         ["run", "small.toml", "--json", "--plot", "p.svg"],
-        # Two runs at a time: interpreted algorithms have processes of their own.
+        # Two runs at a time: interpreted algorithms run in child processes.
         ["compare", "small.toml", "--algorithms", "../mine.py,reno", "--json", "--plot", "p.svg"],
         ["sweep", "small.toml", "--load", "../mine.py", "--axis", "flows.algorithm=half-aimd,reno", "--json"],
         ["size", "--algorithms", "reno", "--rate", "10 Mbit/s", "--rtt", "40 ms", "--flows", "1", "--json"],
@@ -69,7 +69,7 @@ def test_no_module_and_no_setting_of_the_current_folder_is_used(
 
 
 def test_worker_takes_no_module_of_the_folder_of_an_interactive_session(folder: Path) -> None:
-    """In ``python -c`` the current folder is first on the path; the caller's own modules are imported before."""
+    """In ``python -c`` the current folder is first on the path; the caller's modules are imported before."""
     (folder / "numpy.py").unlink()
     (folder / "typing.py").unlink()
     code = (
@@ -133,7 +133,7 @@ def test_library_that_crashes_is_named_in_one_line(tmp_path: Path, when: str) ->
         assert (done.returncode, "own.so: loading it ends the process (by SIGABRT)" in line) == (2, True), line
     else:
         assert done.returncode == 1
-        assert line == "fullpipe: the process of a run ended by SIGABRT before its run; its algorithms: crashing"
+        assert line == "fullpipe: algorithm crashing: the process of its run ended by SIGABRT"
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")

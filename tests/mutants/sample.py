@@ -1,8 +1,8 @@
-"""A random sample of mutants over Python, Rust and TypeScript: which edits of the code does no test notice?
+"""Random sample of mutants over Python, Rust and TypeScript. It finds edits of the code that pass all tests.
 
-Each mutant changes one operator, constant or name outside of comments and text, in a copy of the repository. The unit
-tests of the room of that file run on it. The sample depends on the seed and the files alone. Results are one JSON
-object a line; a second run with the same file continues.
+A mutant is one edit of an operator, constant or name outside of comments and text, in a copy of the repository. The
+tests of the file's room run on it. The sample depends on the seed and the files alone. Results are one JSON object per
+line. A second run with that file continues. For example:
 
     .venv/bin/python tests/mutants/sample.py --count 300 --out out/mutants.jsonl
 """
@@ -14,19 +14,25 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 
-TIMEOUT_S = 900
-"""Wall time after which tests of a mutant count as failed: an endless loop is noticed."""
+TIMEOUT_S = 240
+"""Wall time limit of the tests of one mutant, seconds. Tests that exceed it count as failed."""
+
+MEMORY_BYTES = 4_000_000_000
+"""Memory limit of each process. An endless loop may allocate without end."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Room:
         files: Paths or patterns below the repository.
         tests: Command, run in `folder`.
         share: Part of the sample.
-        builds: Command that must succeed before the tests; a mutant that fails it is none. None where nothing is built.
+        builds: Command that must succeed before the tests; a mutant that fails it does not count. None builds nothing.
         folder: Folder below the copy.
     """
 
@@ -60,9 +66,15 @@ PACKAGE = "python/fullpipe/"
 
 ROOMS: dict[str, Room] = {
     "files": Room((PACKAGE + "_util/files.py", PACKAGE + "_util/folder.py"), _pytest("tests/unit/test_files.py"), 0.06),
-    "identity": Room((PACKAGE + "identity.py",), _pytest("tests/unit/test_identity.py"), 0.08),
+    "identity": Room(
+        (PACKAGE + "identity.py",), _pytest("tests/unit/test_identity_values.py", "tests/unit/test_identity.py"), 0.08
+    ),
     "store": Room((PACKAGE + "runs/store.py",), _pytest("tests/unit/test_store.py"), 0.06),
-    "inputs": Room((PACKAGE + "_util/inputs.py",), _pytest("tests/integration/test_inputs.py"), 0.06),
+    "inputs": Room(
+        (PACKAGE + "_util/inputs.py",),
+        _pytest("tests/integration/test_input_limits.py", "tests/integration/test_inputs.py"),
+        0.06,
+    ),
     "units": Room(
         (PACKAGE + "scenario/quantity.py",), _pytest("tests/unit/test_units.py", "tests/unit/test_memory.py"), 0.03
     ),
@@ -136,13 +148,13 @@ EDITS: list[tuple[str, list[str]]] = [
     (r"\bis not None\b", ["is None"]),
     (r"\bis None\b", ["is not None"]),
 ]
-"""Patterns and their replacements; of two the first is of Rust and TypeScript, the second of Python."""
+"""Patterns and their replacements: for Rust and TypeScript, then for Python where it differs."""
 
 QUIET = re.compile(
     r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|#\[[^\n]*|//[^\n]*|/\*[\s\S]*?\*/|(?m:#(?!\[)[^\n]*$)|'
-    r'"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`|\'(?:[^\'\\\n]|\\.)\'|(?m:^\s*(?:import|from|use|assert|debug_assert)[^\n]*$)|->|=>'
+    r'"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`|\'(?:[^\'\\\n]|\\.)\'|(?m:^\s*(?:import|from|use|assert|debug_assert|@\w)[^\n]*$)|->|=>'
 )
-"""Comments, text, attributes and imports, which are not changed."""
+"""Comments, text, attributes, decorators and imports, which are not changed."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +169,7 @@ class Mutant:
 
 
 def code_of(path: Path) -> str:
-    """Text of a file with everything blank that is no code: comments, strings, and the tests of a Rust file."""
+    """Text of a file in which spaces replace comments, strings, and the tests of a Rust file."""
     text = path.read_text()
     if path.suffix == ".rs":
         tests = text.find("#[cfg(test)]\nmod ")
@@ -179,7 +191,7 @@ def mutants_of(room: str, path: Path) -> list[Mutant]:
 
 
 def sample(count: int, seed: int) -> list[Mutant]:
-    """Mutants of all rooms, each room with its share."""
+    """Mutants of all rooms in proportion to their shares."""
     chosen = []
     for name, room in ROOMS.items():
         paths = sorted({path for pattern in room.files for path in ROOT.glob(pattern)})
@@ -192,7 +204,7 @@ def sample(count: int, seed: int) -> list[Mutant]:
 
 
 def copy_tree(target: Path) -> None:
-    """Copy of the committed files, with the built extension and the modules of the page."""
+    """Copies the committed files, the built extension, and the modules of the page."""
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
     for name in files.split("\0"):
         if name and (ROOT / name).is_file():
@@ -205,7 +217,7 @@ def copy_tree(target: Path) -> None:
 
 
 def succeeds(command: tuple[str, ...], folder: Path, tree: Path) -> bool:
-    """Runs a command with the code of the copy."""
+    """Runs a command with the code of the copy; true for exit status 0."""
     environment = os.environ | {
         "PYTHONPATH": str(tree / "python"),
         "CARGO_TARGET_DIR": str(tree / "target"),
@@ -214,18 +226,25 @@ def succeeds(command: tuple[str, ...], folder: Path, tree: Path) -> bool:
         "PROPTEST_CASES": "32",
     }
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **quiet) as process:
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, start_new_session=True, preexec_fn=_limit, **quiet
+    ) as process:
         try:
             return process.wait(TIMEOUT_S) == 0
         except subprocess.TimeoutExpired:
             return False
         finally:
-            if process.poll() is None:
-                os.killpg(process.pid, 9)
+            # Test runners start child processes, which can outlive them.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
 
 
 def judge(mutant: Mutant, tree: Path) -> str:
-    """What came of a mutant: "noticed", "survived", or "no code" where it does not compile."""
+    """Outcome of a mutant: "noticed", "survived", or "no code" if it does not compile."""
     room, path = ROOMS[mutant.room], tree / mutant.file
     original = path.read_text()
     path.write_text(original[: mutant.start] + mutant.new + original[mutant.end :])
@@ -244,11 +263,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--room", action="append", choices=list(ROOMS), help="only these rooms")
     parser.add_argument("--out", type=Path, required=True, help="one JSON object a line")
+    parser.add_argument("--again", action="store_true", help="try the survivors of the file again")
     parser.add_argument("--least", type=float, help="exit with 1 where a smaller part is noticed")
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)
     lines = given.out.read_text().splitlines() if given.out.exists() else []
     done = [json.loads(line) for line in lines]
+    if given.again:
+        done = [row for row in done if row["outcome"] != "survived"]
+        given.out.write_text("".join(json.dumps(row) + "\n" for row in done))
     known = {(row["file"], row["start"], row["new"]) for row in done}
     mutants = [mutant for mutant in sample(given.count, given.seed) if not given.room or mutant.room in given.room]
     with tempfile.TemporaryDirectory() as place:

@@ -1,7 +1,5 @@
-"""Runs in the simulator, in this process or in a separate one.
-
-An interpreted algorithm holds the interpreter's lock, so that concurrent threads would wait for one another. Such runs
-get a process each.
+"""Runs in the simulator: in this process, or in a child process. Interpreted algorithms hold the interpreter's lock, so
+that threads would wait for one another.
 """
 
 from __future__ import annotations
@@ -31,24 +29,24 @@ __all__ = ["simulate", "work"]
 
 
 WORK = "import sys; sys.path[:] = sys.argv[1:]; from fullpipe.runs.simulator import work; work()"
-"""Code of the other process. The path is set after the start, which runs a ``sitecustomize`` of any folder on it."""
+"""Code of the child process. The path is set after the start, which runs a ``sitecustomize`` of any folder on it."""
 
 
 class Elsewhere(Exception):
-    """Cause of an error in another process; its text is the traceback of that process."""
+    """Exception of a child process; its text is the traceback in that process."""
 
     def __str__(self) -> str:
         return f"in the process of a run\n{self.args[0]}"
 
 
 def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """Tables of a run. ``tell`` receives the simulated seconds from time to time; an exception from it ends the run.
+    """Tables of a run. ``tell`` is called with the simulated seconds reached; an exception that it raises ends the run.
 
     Raises:
-        MemoryLimitError: It needs more memory than that.
-        AlgorithmError: A user's algorithm failed.
+        MemoryLimitError: The run needs more memory than ``memory_bytes``.
+        AlgorithmError: A custom algorithm has failed.
     """
-    # Python delivers Ctrl-C to the main thread alone. Its runs stay in this process.
+    # Ctrl-C reaches the main thread alone, so that its runs stay in this process.
     if scenario.model.holds_lock and threading.current_thread() is not threading.main_thread():
         return _simulate_apart(scenario, memory_bytes, tell)
     if of_library(used_in(scenario.to_dict())):
@@ -89,7 +87,7 @@ def _own_of(scenario: Scenario) -> str:
 
 
 def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
-    """Raises the error of compiled code with its lines: an interpreted run reproduces it."""
+    """Repeats a failed run of compiled code in the interpreter, whose exception has line numbers."""
     tree = scenario.to_dict()
     with interpreted(used_in(tree)):
         model = type(scenario).from_dict(tree, file=scenario.file).model
@@ -101,9 +99,8 @@ def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
 
 
 def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """Tables of a run in another thread, so that this thread can be stopped while compiled code runs.
-
-    Compiled code that never returns to the engine continues until the process ends.
+    """Tables of a run in another thread, so that this one can be stopped inside compiled code. Code that never returns
+    to the engine runs until the process ends.
     """
     outcome: list[Any] = []
     reached = [0.0]
@@ -134,7 +131,7 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
 
 
 def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """Tables of a run in a separate process. A terminal or a notebook sends Ctrl-C to that process as well."""
+    """Tables of a run in a child process. Terminals and notebooks send Ctrl-C to the whole process group."""
     import pickle
 
     with _begin_process() as process:
@@ -161,7 +158,8 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
                     error, lines = what
                     raise error from lines and Elsewhere(lines)
                 if kind == "ended":
-                    raise AlgorithmError(f"{_ending(process)}; its algorithms: {_own_of(scenario)}")
+                    how = _ending(process)
+                    raise AlgorithmError(f"algorithm {_own_of(scenario)}: the process of its run ended {how}")
                 reached_s = what
                 tell(reached_s)
         finally:
@@ -169,9 +167,8 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
 
 
 def _begin_process() -> Popen[bytes]:
-    """New process that receives no Ctrl-C before it is ready.
-
-    With ``-P``, modules of the current folder shadow no others.
+    """Child process that receives no Ctrl-C before it is ready for it. Modules of the current folder do not shadow
+    installed ones (``-P``).
     """
     from subprocess import PIPE, Popen
 
@@ -187,7 +184,7 @@ def _begin_process() -> Popen[bytes]:
 
 
 def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
-    """Puts the messages of the other process into a queue, and a last one when it ends."""
+    """Queues the messages of the child process, and its end."""
     import pickle
 
     try:
@@ -198,14 +195,13 @@ def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
 
 
 def _ending(process: Popen[bytes]) -> str:
-    """Error message for a process that ended without an outcome."""
+    """Signal or exit status of a process that ended without an outcome."""
     status = process.wait()
-    how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
-    return f"the process of a run ended {how} before its run"
+    return f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
 
 
 def _plain(tables: Any) -> Any:
-    """Tables and warnings in types that pickle can send."""
+    """Tables and warnings in types that pickle accepts."""
     return {
         name: {key: _sendable(column) for key, column in part.items()} if isinstance(part, dict) else part
         for name, part in tables.items()
@@ -217,17 +213,17 @@ def _sendable(column: Any) -> Any:
 
 
 def _end_with_the_other() -> None:
-    """Ends this process as soon as its parent process is gone, even while an algorithm runs."""
+    """Ends this process when its parent is gone, also inside an algorithm."""
     sys.stdin.buffer.read()
     os._exit(1)
 
 
 def work() -> None:
-    """Main function of the separate process: reads a scenario, and writes tables."""
+    """Main function of the child process: reads a scenario and writes tables."""
     import pickle
 
     out = os.fdopen(os.dup(1), "wb")
-    # The output of an algorithm must not reach the parent's pipe.
+    # Output of the algorithm must not mix with the messages.
     os.dup2(2, 1)
 
     def say(kind: str, what: object) -> None:

@@ -523,7 +523,7 @@ pub fn find(column: &str) -> Option<&'static Metric> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{FramesReport, Report, TrafficReport, Values};
+    use crate::report::{FramesReport, Percentiles, Report, TrafficReport, Values};
     use std::collections::BTreeSet;
 
     #[test]
@@ -539,7 +539,10 @@ mod tests {
     /// Columns of numbers in all tables of a report are in the registry, except positions of rows.
     #[test]
     fn every_column_of_numbers_is_registered() {
-        let traffic = TrafficReport { frames: Some(FramesReport::default()), ..TrafficReport::default() };
+        let traffic = TrafficReport {
+            frames: Some(FramesReport { sent: 0, received: 0, delay: Percentiles::default() }),
+            ..TrafficReport::default()
+        };
         let report = Report { traffic: vec![traffic], ..Report::default() };
         let mut checked = 0;
         for table in report.into_tables() {

@@ -1,0 +1,97 @@
+"""Libraries of custom algorithms that end their process: one line names the algorithm, and other runs are complete."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import PROGRAM, SMALL
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+LIBRARY = """
+#include <signal.h>
+#include <stdlib.h>
+#include <stdbool.h>
+void on_start(void *state, const void *start) {}
+int on_ack(double *state, const void *flow, const void *ack) { ENDS; return 0; }
+int on_congestion(double *state, const void *flow, long signal) { return 1; }
+"""
+
+OWN = """
+import fullpipe, math
+@fullpipe.algorithm("crashing", library="own.so")
+class Crashing:
+    cwnd: float = 2.0
+    ssthresh: float = math.inf
+"""
+
+ENDINGS = {
+    "*(volatile int *)8 = 1": "by SIGSEGV",
+    "abort()": "by SIGABRT",
+    "raise(SIGFPE)": "by SIGFPE",
+    "exit(0)": "with exit status 0",
+    "_Exit(3)": "with exit status 3",
+}
+"""Statements in C, and the ending that the message names."""
+
+COMMANDS = {
+    "run": ["run", "small.toml", "--load", "own.py", "--set", "flows.0.algorithm=crashing"],
+    "compare": ["compare", "small.toml", "--algorithms", "own.py,reno", "--seeds", "2"],
+    "duel": ["duel", "small.toml", "--load", "own.py", "--algorithms", "crashing,reno", "--seeds", "2"],
+    "evaluate": ["evaluate", "own.py", "--only", "grid", "--seeds", "2"],
+}
+
+
+def build(folder: Path, ends: str) -> None:
+    """An algorithm in C whose first acknowledgment executes a statement, and a scenario."""
+    (folder / "own.c").write_text(LIBRARY.replace("ENDS", ends))
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "own.so", "own.c"], cwd=folder, check=True, timeout=100)
+    (folder / "own.py").write_text(OWN)
+    (folder / "small.toml").write_text(SMALL)
+
+
+def execute(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PROGRAM, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=os.environ | {"XDG_CACHE_HOME": str(folder / "cache")},
+    )
+
+
+@pytest.mark.parametrize("ends", ENDINGS)
+def test_run_names_the_algorithm_and_how_its_process_ended(tmp_path: Path, ends: str) -> None:
+    build(tmp_path, ends)
+    done = execute(tmp_path, *COMMANDS["run"])
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"fullpipe: algorithm crashing: the process of its run ended {ENDINGS[ends]}\n"
+
+
+@pytest.mark.parametrize("ends", ["*(volatile int *)8 = 1", "exit(0)"])
+@pytest.mark.parametrize("command", ["compare", "duel", "evaluate"])
+def test_experiment_ends_in_one_line_and_writes_nothing(tmp_path: Path, command: str, ends: str) -> None:
+    build(tmp_path, ends)
+    done = execute(tmp_path, *COMMANDS[command], "--out", "out")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"fullpipe: algorithm crashing: the process of its run ended {ENDINGS[ends]}\n"
+    assert not (tmp_path / "out" / "result.json").exists()
+
+
+@pytest.mark.parametrize("ends", ["*(volatile int *)8 = 1", "exit(0)"])
+def test_sweep_completes_the_runs_of_other_algorithms(tmp_path: Path, ends: str) -> None:
+    build(tmp_path, ends)
+    (tmp_path / "sweep.toml").write_text(SMALL + '\n[sweep]\nrepeats = 2\n"flows.0.algorithm" = ["crashing", "reno"]\n')
+    done = execute(tmp_path, "sweep", "sweep.toml", "--load", "own.py")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert re.search(rf"2 of 4 .*algorithm crashing: the process of its run ended {ENDINGS[ends]}", line), line
+    assert "reno" in done.stdout
