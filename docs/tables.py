@@ -7,8 +7,9 @@ There are five kinds. Each stands behind a comment, which readers of the page do
 
     <!-- output of: fullpipe compare scenarios/under-buffered.toml --algorithms reno,vegas -->
 
-2. Table of a record in ``reports``, of the registry of scenario keys (``keys-LIST``), or of an algorithm's parameters
-   (``parameters-NAME``) and deviations (``deviations-NAME``, from the head of its source file)::
+2. Table of a record in ``reports``, of the registry of scenario keys (``keys-LIST``) or of metrics (``metrics-TABLE``),
+   or of an algorithm's parameters (``parameters-NAME``) and deviations (``deviations-NAME``, from the head of its
+   source file)::
 
     <!-- table of: linux-queues -->
     <!-- end of table -->
@@ -50,6 +51,7 @@ from benchmarks import records
 import fullpipe.papers
 from fullpipe import _core
 from fullpipe._cli.reproduce import row as row_of_check
+from fullpipe.metrics import METRICS
 from fullpipe.papers import select
 from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import expected, notes
@@ -123,7 +125,9 @@ def output(command: str) -> str:
 
 
 def measured(name: str) -> str:
-    """Table of a record, of the registry of scenario keys, or of an algorithm's declaration."""
+    """Table of a record, of a registry (scenario keys, metrics), or of an algorithm's declaration."""
+    if name.startswith("metrics-"):
+        return metrics(name.removeprefix("metrics-"))
     if name.startswith("keys-"):
         return keys(name.removeprefix("keys-"))
     if name.startswith("parameters-"):
@@ -207,6 +211,14 @@ def keys(name: str) -> str:
         rows.append((f"`{key['name']}`", key["kind"], default, key["allowed"], key["doc"] + source))
     kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
     return _table([[line[i] for i in kept] for line in (heads, ("---",) * len(heads), *rows)])
+
+
+def metrics(table: str) -> str:
+    """Metrics of one table of a result with a row for each metric."""
+    heads = ("metric", "title", "unit", "definition", "source")
+    found = [metric for metric in METRICS.values() if metric.table == table]
+    rows = [(f"`{one.id}`", one.title, one.unit, one.definition, one.source) for one in found]
+    return _table((heads, ("---",) * len(heads), *rows))
 
 
 def paper(name: str) -> str:

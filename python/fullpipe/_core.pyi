@@ -24,6 +24,7 @@ __all__ = [
     "kernel_module",
     "kernel_object",
     "load",
+    "metrics",
     "module_file",
     "module_headers",
     "parse",
@@ -273,6 +274,21 @@ class _Key(TypedDict):
 
 def scenario_keys() -> dict[str, list[_Key]]:
     """A scenario's keys by the names of their lists. `default` is TOML, `otherwise` words; a required key has none."""
+
+@type_check_only
+class MetricEntry(TypedDict):
+    table: Literal["links", "flows", "groups", "transfers", "traffic", "series", "totals", "experiments"]
+    id: str
+    title: str
+    unit: str
+    definition: str
+    kind: str
+    better: Literal["more", "less", ""]
+    form: str
+    source: str
+
+def metrics() -> list[MetricEntry]:
+    """All metrics of the registry, in the order of the pages."""
 
 def figure_names() -> dict[str, list[str]]:
     """What the columns of each table of a run are called, but for those of series, which depend on the run."""

@@ -1,4 +1,4 @@
-"""Algorithms of one's own: a class becomes an algorithm that scenarios can name.
+"""Algorithms of users: a class becomes an algorithm that scenarios can name.
 
 >>> import math
 >>> import fullpipe
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import math
 import os
 import sys
@@ -28,23 +27,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from dataclasses import field as with_default
-from difflib import get_close_matches
 from enum import IntEnum
 from inspect import get_annotations
 from pathlib import Path
-from traceback import StackSummary, TracebackException, extract_tb
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullpipe import _core
 from fullpipe._util.inputs import MOST_CODE_BYTES, MOST_OBJECT_BYTES, FileError, read_bytes
 from fullpipe._util.text import listed, quoted, unknown
-from fullpipe.compiled import CALLS
 from fullpipe.errors import AlgorithmError, InputError
-from fullpipe.identity import Identity, file_digest, identify
 
 if TYPE_CHECKING:
     from fullpipe.compiled import Plug
+    from fullpipe.identity import Identity
 
 __all__ = [
     "Classic",
@@ -67,7 +63,7 @@ __all__ = [
 Kind = TypeVar("Kind", bound=type)
 
 STATE = ("cwnd", "ssthresh", "pacing_rate")
-"""Fields that say what the sender is to do; every class has the first two."""
+"""Fields that control the sender; every class has the first two."""
 
 
 CLASSIC = ("increase", "decrease")
@@ -105,6 +101,8 @@ class Declared:
         """Content identity as of now: a changed global or closure makes another one."""
         if self.frozen is not None:
             return self.frozen
+        from fullpipe.identity import identify
+
         return identify(self.kind, {**self.options, "library": self.library}, self.files)
 
 
@@ -117,7 +115,7 @@ _declared: dict[str, Declared] = {}
 
 
 class Signal(IntEnum):
-    """Congestion, told once per episode."""
+    """Congestion signal, one call per episode."""
 
     LOSS = 0
     """Duplicate ACKs or SACK show a loss; fast recovery begins."""
@@ -138,16 +136,16 @@ class LostBy(IntEnum):
 
 class Classic:
     """Slow start, congestion avoidance and backoff of RFC 5681, as the built-in algorithms that answer to losses have
-    them, around an increase and a decrease of one's own.
+    them, around a user's increase and decrease.
 
-    A subclass says `increase` and `decrease`; it may say more. Windows are segments.
+    A subclass defines `increase` and `decrease`, and may override more. Windows are segments.
     """
 
     cwnd: float = 2.0
     ssthresh: float = math.inf
 
     def increase(self, w: float, flow: _core.Flow, ack: _core.Ack) -> float:
-        """Congestion avoidance: what an ACK adds to a window ``w``, segments; times the ACK's credit."""
+        """Congestion avoidance: increase of a window of ``w`` segments per ACK, before the ACK's credit."""
         raise NotImplementedError("increase")
 
     def decrease(self, w: float, flow: _core.Flow, signal: Signal) -> float:
@@ -214,8 +212,8 @@ def algorithm(
             earlier one, for scenarios made from then on.
         recovery: The loss recovery where a scenario is silent.
         paper: Where it comes from.
-        group: What it answers to: "loss", "delay", "both", "model" or "ECN".
-        ecn: The ECN it is made for, such as "accurate"; None where a mark is to it what a loss is.
+        group: Congestion signal: "loss", "delay", "both", "model" or "ECN".
+        ecn: ECN mode of the algorithm, such as "accurate"; None if it responds to a mark as to a loss.
         rate_samples: It hears of every ACK that delivers anything, with `Ack.delivery_rate`.
         inspect: Fields that the series are to have, by their names.
         compiled: Numba compiles it (the extra ``compiled``), to the same figures and several times as fast. Its fields
@@ -226,7 +224,7 @@ def algorithm(
             state, in their order.
 
     Raises:
-        InputError: The name is taken, or the class lacks something; the message says what.
+        InputError: The name is taken, or the class lacks a field or a method that the message names.
     """
     # Not Path.resolve, which raises RuntimeError where links form a loop.
     shared = None if library is None else os.path.realpath(_folder_of_caller() / library)
@@ -242,6 +240,8 @@ def algorithm(
     }
 
     def declare(kind: Kind) -> Kind:
+        from fullpipe.identity import file_digest
+
         _check(kind, name, inspect, methods=library is None)
         try:
             _core.declare(
@@ -280,11 +280,11 @@ def _folder_of_caller() -> Path:
 
 
 def as_algorithm(algorithm: str | Mapping[str, Any] | type) -> str | Mapping[str, Any]:
-    """An algorithm as scenarios name it, from what functions take.
+    """Algorithm in the form of a scenario, from an argument of a function.
 
     Args:
         algorithm: A name, a table with a name and parameters, a declared class, ``FILE.py`` or ``FILE.py:CLASS`` for
-            what that file declares, or ``FILE.o`` for an object file.
+            an algorithm of that file, or ``FILE.o`` for an object file.
 
     Raises:
         InputError: The class is not declared, or the file can't be read or declares no algorithm.
@@ -307,8 +307,7 @@ def as_algorithm(algorithm: str | Mapping[str, Any] | type) -> str | Mapping[str
 
 
 def load_algorithms(what: str) -> str:
-    """Declares what a file of Python code declares: ``aimd.py``, or of its algorithms the one whose class is called
-    so, ``aimd.py:Aimd``. Its code is run.
+    """Runs a file of Python code that declares algorithms: ``aimd.py``, or ``aimd.py:Aimd`` for one of several classes.
 
     Returns:
         The name of the algorithm.
@@ -318,7 +317,7 @@ def load_algorithms(what: str) -> str:
     """
     file, _, wanted = what.partition(":")
     module = load_file(file)
-    if not _declared_in(module):  # a later class of the same name has taken the place of its own
+    if not _declared_in(module):  # a later class of this name has replaced it
         del sys.modules[module.__name__]
         module = load_file(file)
     found = _declared_in(module)
@@ -343,9 +342,11 @@ def load_file(file: str) -> ModuleType:
     """Runs a file of Python code, once for each version of it.
 
     Raises:
-        InputError: There is no such file, it ends the program, or what it declares is no algorithm.
+        InputError: The file is missing or ends the program, or a declared class is no algorithm.
         AlgorithmError: It raises.
     """
+    from importlib.util import module_from_spec, spec_from_file_location
+
     path = Path(os.path.realpath(file))
     try:
         content = read_bytes(path, MOST_CODE_BYTES)
@@ -354,10 +355,10 @@ def load_file(file: str) -> ModuleType:
     name = "fullpipe_own_" + hashlib.sha256(str(path).encode() + content).hexdigest()[:12]
     if name not in sys.modules:
         _check_code(file, content)
-        spec = importlib.util.spec_from_file_location(name, path)
+        spec = spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise InputError(f"{file}: no Python code; allowed: a file whose name ends in .py")
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        module = sys.modules[name] = module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
         except BaseException as error:
@@ -365,6 +366,8 @@ def load_file(file: str) -> ModuleType:
             if isinstance(error, InputError):
                 raise InputError(f"{file}: {error}") from None
             if isinstance(error, SystemExit):
+                from traceback import extract_tb
+
                 lines = [str(frame.lineno) for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
                 place = ":".join([file, *lines[-1:]])
                 raise InputError(f"{place}: it ends the program ({_said(error)}) while it is loaded") from None
@@ -396,9 +399,9 @@ def called(names: Iterable[str]) -> str:
 
 
 def own_lines(error: BaseException) -> str:
-    """What was raised, with its traceback of lines of one's own: those of this package and of what it calls to load or
-    to compile them say nothing of the algorithm.
-    """
+    """Traceback of an exception without the lines of this package and of its loaders and compilers."""
+    from traceback import StackSummary, TracebackException
+
     told = TracebackException.from_exception(error)
     waiting: list[TracebackException | None] = [told]
     while waiting:
@@ -410,6 +413,8 @@ def own_lines(error: BaseException) -> str:
 
 def identity_of(names: Iterable[str]) -> Identity:
     """Content identity of the algorithms of these names together: 32 hexadecimal digits of each, spaces between."""
+    from fullpipe.identity import Identity
+
     found = {name: _declared[name].identity() for name in names}
     for name, each in found.items():
         if each.digest is None:
@@ -418,7 +423,7 @@ def identity_of(names: Iterable[str]) -> Identity:
 
 
 def used_in(*values: Any) -> list[str]:
-    """The algorithms of one's own that a scenario's keys, or what takes their place, name."""
+    """Names of users' algorithms in the keys of a scenario, or in values for its keys."""
     if not _declared:
         return []
     found: set[str] = set()
@@ -440,13 +445,15 @@ def of_library(names: Iterable[str]) -> bool:
 
 
 def carried(names: Iterable[str]) -> dict[str, bytes]:
-    """What another process makes the algorithms of these names of (`restore`)."""
+    """Pickled algorithms by name, for `restore` in another process."""
     return {name: _data_of(name, _declared[name]) for name in names}
 
 
 def restore(algorithms: Mapping[str, bytes]) -> None:
     """Declares algorithms that another process has sent, unless they are there already."""
     import pickle
+
+    from fullpipe.identity import file_digest
 
     for name, data in algorithms.items():
         here = _declared.get(name)
@@ -470,12 +477,12 @@ def _is_ours(file: str) -> bool:
 
 
 def _said(error: BaseException) -> str:
-    """What was raised, as one line says it."""
+    """Exception as one line of text."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _data_of(name: str, known: Declared) -> bytes:
-    # One thread at a time: what cloudpickle takes by value is the same for all of them.
+    # One thread at a time: cloudpickle has one list of modules to pickle by value for all threads.
     with _sending:
         now = known.identity()
         if known.data is None or known.data_of != now or now.digest is None:
@@ -558,7 +565,7 @@ def interpreted(names: Iterable[str]) -> Iterator[None]:
 
 
 def _check(kind: type, name: str, inspect: Sequence[str], *, methods: bool) -> None:
-    """Says no to what could not run."""
+    """Refuses a class that could not run."""
 
     def wrong(what: str) -> InputError:
         return InputError(f"algorithm {quoted(name)}: {what}")
@@ -596,6 +603,10 @@ def _misspelt(kind: type) -> tuple[str, str] | None:
     """A method that is called like one that the sender calls, but for some letters, and that method; none where the
     class has that one too, or calls this one.
     """
+    from difflib import get_close_matches
+
+    from fullpipe.compiled import CALLS
+
     own = {name: value for part in kind.__mro__ if part not in (Classic, object) for name, value in vars(part).items()}
     used: set[str] = set()
     waiting: list[object] = [getattr(value, "__code__", None) for value in own.values()]

@@ -393,7 +393,7 @@ def test_what_each_side_got_needs_no_scrolling_on_a_laptop(page: Page) -> None:
     """The last column is seen, mean and percentiles of the RTT stand in one."""
     page.set_viewport_size({"width": 1400, "height": 900})
     titles = page.locator("#groups thead th").all_inner_texts()
-    assert titles == ["Flows", "Goodput", "Share", "RTT mean, p50, p95, p99", "Sent again", "Timeouts"]
+    assert titles == ["Flows", "Goodput", "Share", "RTT mean, p50, p95, p99", "Retransmits", "RTOs"]
     for row in page.locator("#groups tbody tr").all():
         assert re.fullmatch(r"[\d.]+, [\d.]+, [\d.]+, [\d.]+ ms", row.locator("td").nth(2).inner_text())
     wide, seen = page.evaluate("(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])(groups)")

@@ -135,7 +135,7 @@ def test_files_that_can_not_grow(start: Started, tmp_path: Path, arguments: list
         "fullpipe._cli.run",
         "fullpipe.scenario",
         "fullpipe._core",
-        "rich.table",
+        "fullpipe.runs.result",
     ],
 )
 def test_interrupted_while_it_loads(start: Started, module: str) -> None:

@@ -58,9 +58,30 @@ def test_help_loads_no_tables(tmp_path: Path) -> None:
     assert found & {"rich", "importlib.metadata", "subprocess"} == set()
 
 
-def test_a_run_loads_no_package_metadata(tmp_path: Path) -> None:
+UNUSED = {
+    "bz2",
+    "difflib",
+    "email.message",
+    "fullpipe._util.fingerprint",
+    "fullpipe.compiled",
+    "fullpipe.identity",
+    "fullpipe.runs.results",
+    "fullpipe.runs.runner",
+    "importlib.metadata",
+    "importlib.resources",
+    "pickle",
+    "rich",
+    "shutil",
+    "sqlite3",
+    "subprocess",
+    "tempfile",
+}
+"""Modules that a run with tables as text has no use for; they took a fifth of the time of a short run."""
+
+
+def test_a_run_loads_only_the_modules_that_it_uses(tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT)
-    assert loaded(tmp_path, "run", "short.toml") & {"importlib.metadata", "email.message"} == set()
+    assert loaded(tmp_path, "run", "short.toml") & UNUSED == set()
 
 
 def test_a_picture_loads_matplotlib(tmp_path: Path) -> None:

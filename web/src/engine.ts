@@ -1,5 +1,6 @@
 /** The engine as the page sees it: text in, a result, a problem or a fault out. It works in a worker, one run at a time. */
 import compressed from "virtual:engine";
+import type { Metric } from "./metrics";
 import EngineWorker from "./worker?worker&inline";
 
 /** What a run may hold of memory: phones have little, and the engine says which key is at fault. */
@@ -26,6 +27,7 @@ export interface Catalogue {
   version: string;
   algorithms: { name: string; group: string; paper: string }[];
   queues: { name: string; source: string }[];
+  metrics: Metric[];
 }
 
 export interface Problem {

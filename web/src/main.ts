@@ -6,6 +6,7 @@ import { JAVASCRIPT, TOML } from "./colours";
 import { Editor } from "./editor";
 import { Engine, Refusal, type Result } from "./engine";
 import { carried, fragment, type Shown } from "./link";
+import { Metrics } from "./metrics";
 import { EXAMPLE } from "./own";
 import { PRESETS } from "./presets";
 import { Results } from "./results";
@@ -47,7 +48,7 @@ class Playground {
     const edit = (change: (text: string) => string) => this.take(change(this.text));
     const redraw = () => this.last && this.draw(this.last);
     this.controls = new Controls(element("controls"), catalogue, () => this.text, edit, redraw);
-    this.results = new Results();
+    this.results = new Results(new Metrics(catalogue.metrics));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     element("own").addEventListener("toggle", () => (this.own.text = this.code));
     element("version").textContent = `fullpipe ${catalogue.version} · the engine of the command line, compiled for the browser: the same bits`;

@@ -4,6 +4,7 @@ import { baseRtt, bdpPackets, bufferPackets } from "./controls";
 import type { FlowsView, Result } from "./engine";
 import * as format from "./format";
 import { linkLook, type Look, look, swatch } from "./looks";
+import type { Metrics } from "./metrics";
 
 /** More flows than this are drawn thin, with the mean of each group. */
 const FEW = 6;
@@ -25,14 +26,14 @@ export class Results {
   private readonly panels: Record<"window" | "queue" | "rtt" | "share", Panel>;
   private frame: Frame = { t_s: [], duration_s: 1, warmup_s: 0 };
 
-  constructor() {
+  constructor(private readonly metrics: Metrics) {
     const below = document.querySelector<HTMLElement>(".scrub")!;
     const moved = (sample: number | null, zoom: [number, number] | null) => this.moved(sample, zoom);
     this.panels = {
-      window: new Panel(below, "window", "Window", "packets", format.short, moved),
-      queue: new Panel(below, "queue", "Queue", "packets", format.short, moved),
-      rtt: new Panel(below, "rtt", "Round trip", "ms", format.short, moved),
-      share: new Panel(below, "share", "Shares", "% of the link", format.short, moved),
+      window: new Panel(below, "window", metrics.title("cwnd_packets"), "packets", format.short, moved),
+      queue: new Panel(below, "queue", metrics.title("queue_packets"), "packets", format.short, moved),
+      rtt: new Panel(below, "rtt", metrics.title("rtt_s"), "ms", format.short, moved),
+      share: new Panel(below, "share", metrics.title("share"), "% of the link", format.short, moved),
     };
     const cursor = element("cursor") as HTMLInputElement;
     cursor.addEventListener("input", () => this.point(Number(cursor.value)));
@@ -55,8 +56,8 @@ export class Results {
     }
     const cursor = element("cursor") as HTMLInputElement;
     cursor.max = String(Math.max(samples.t_s.length - 1, 0));
-    element("figures").replaceChildren(...figures(result, link));
-    element("groups").replaceChildren(table(result, groups));
+    element("figures").replaceChildren(...figures(result, link, this.metrics));
+    element("groups").replaceChildren(table(result, groups, this.metrics));
     element("pace").textContent = `${format.short(result.totals.data_packets)} packets in ${format.time(result.ms / 1e3)}`;
     const warnings = element("warnings");
     warnings.hidden = result.view.warnings.length === 0;
@@ -253,17 +254,17 @@ function average(values: Values, t_s: number[], from_s: number): number {
   return kept.reduce((a, b) => a + b, 0) / kept.length;
 }
 
-function figures(result: Result, link: number): Node[] {
+function figures(result: Result, link: number, metrics: Metrics): Node[] {
   const of = (column: string) => result.numbers("links", column)[link]!;
   const { view } = result;
   const queueing_s = (of("mean_queue_packets") * view.packet_bytes * 8) / view.links[link]!.rate_bps;
   const marked = of("marked_packets");
-  const waits = percentiles(result, "links").flatMap(({ unit, parts }) => parts.map(({ column, name }) => `${name} ${format.inUnit(of(column), unit)}`));
+  const waits = percentiles(result, "links", metrics).flatMap(({ unit, parts }) => parts.map(({ column, name }) => `${name} ${format.inUnit(of(column), unit)}`));
   const pairs: [string, string, string][] = [
-    ["Utilization", format.percent(of("utilization")), "of the link"],
-    ["Queue", `${format.short(of("mean_queue_packets"))} pkt`, [`${format.time(queueing_s)} of delay`, waits.join(", ")].filter(Boolean).join("; ")],
-    ["Loss", format.percent(of("loss_rate")), `${format.short(of("dropped_packets"))} dropped${marked ? `, ${format.short(marked)} marked` : ""}`],
-    ["Fairness", format.short(result.totals.jain_index), "Jain's index"],
+    [metrics.title("utilization"), format.percent(of("utilization")), "of the link"],
+    [metrics.title("mean_queue_packets"), `${format.short(of("mean_queue_packets"))} pkt`, [`${format.time(queueing_s)} of delay`, waits.join(", ")].filter(Boolean).join("; ")],
+    [metrics.title("loss_rate"), format.percent(of("loss_rate")), `${format.short(of("dropped_packets"))} dropped${marked ? `, ${format.short(marked)} marked` : ""}`],
+    [metrics.title("jain_index"), format.short(result.totals.jain_index), "1 if all flows get the same"],
   ];
   return pairs.map(([name, value, note]) => {
     const figure = document.createElement("div");
@@ -281,13 +282,12 @@ interface Percentiles {
 }
 
 /** Those of a table, but for what was not measured. */
-function percentiles(result: Result, table: "links" | "flows" | "groups"): Percentiles[] {
+function percentiles(result: Result, table: "links" | "flows" | "groups", metrics: Metrics): Percentiles[] {
   const found = new Map<string, Percentiles>();
   for (const column of result.columns(table)) {
     const [, name, quantity, unit] = /^(p\d+)_(.+)_([a-z]+)$/.exec(column) ?? [];
     if (!name || !quantity || !unit || !result.numbers(table, column).some(Number.isFinite)) continue;
-    const words = quantity.replaceAll("_", " ").replace(/\brtt\b/g, "RTT");
-    const known = found.get(quantity) ?? { title: words[0]!.toUpperCase() + words.slice(1), unit, parts: [] };
+    const known = found.get(quantity) ?? { title: metrics.quantity(column), unit, parts: [] };
     known.parts.push({ column, name });
     found.set(quantity, known);
   }
@@ -303,16 +303,16 @@ function together(values: string[]): string {
 }
 
 /** What each group got. */
-function table(result: Result, groups: Group[]): HTMLElement {
+function table(result: Result, groups: Group[], metrics: Metrics): HTMLElement {
   const of = (column: string) => result.numbers("flows", column);
   const [goodput, active, rtt, again, timeouts] = ["goodput_bps", "active_s", "mean_rtt_s", "retransmits", "timeouts"].map(of) as Float64Array[];
   const window_s = result.view.duration_s - result.view.warmup_s;
   const known = (x: number) => (Number.isFinite(x) ? x : 0);
   const sum = (ids: number[], value: (id: number) => number) => ids.reduce((total, id) => total + known(value(id)), 0);
   const grouped = result.text("groups", "name");
-  const more = percentiles(result, grouped.length ? "groups" : "flows");
+  const more = percentiles(result, grouped.length ? "groups" : "flows", metrics);
   // Its mean stands with them.
-  const isRtt = ({ title }: Percentiles) => title === "RTT";
+  const isRtt = ({ parts }: Percentiles) => parts[0]!.column.endsWith("_rtt_s");
   // Of several flows together only the engine knows them.
   const whole = (column: string, name: string, ids: number[]) =>
     grouped.length ? (result.numbers("groups", column)[grouped.indexOf(name)] ?? NaN) : ids.length === 1 ? of(column)[ids[0]!]! : NaN;
@@ -339,7 +339,7 @@ function table(result: Result, groups: Group[]): HTMLElement {
   const element = document.createElement("table");
   element.createCaption().textContent = verdict(rows);
   const head = element.createTHead().insertRow();
-  for (const title of ["Flows", "Goodput", "Share", ...(more.some(isRtt) ? [] : ["Mean RTT"]), ...more.map((one) => `${one.title} ${[...(isRtt(one) ? ["mean"] : []), ...one.parts.map(({ name }) => name)].join(", ")}`), "Sent again", "Timeouts"]) {
+  for (const title of [...["flows", "goodput_bps", "share"].map((id) => metrics.title(id)), ...(more.some(isRtt) ? [] : [metrics.title("mean_rtt_s")]), ...more.map((one) => `${one.title} ${[...(isRtt(one) ? ["mean"] : []), ...one.parts.map(({ name }) => name)].join(", ")}`), ...["retransmits", "timeouts"].map((id) => metrics.title(id))]) {
     head.append(Object.assign(document.createElement("th"), { textContent: title, scope: "col" }));
   }
   const body = element.createTBody();

@@ -5,6 +5,7 @@ mod columns;
 mod external;
 mod kernel;
 mod keys;
+mod metrics;
 mod model;
 mod native;
 mod own;
@@ -26,6 +27,8 @@ mod _core {
     use crate::kernel::{kernel_module, kernel_object, module_file, module_headers};
     #[pymodule_export]
     use crate::keys::scenario_keys;
+    #[pymodule_export]
+    use crate::metrics::metrics;
     #[pymodule_export]
     use crate::model::{Failure, Model, Problem, check, load, parse};
     #[pymodule_export]

@@ -53,6 +53,7 @@ pub use engine::{Simulation, Stopped, run, run_within};
 pub use model::Invalid;
 #[doc(hidden)]
 pub use network::Serving;
+pub use report::metrics;
 pub use report::{
     Column, DirectionReport, FlowReport, FramesReport, GroupReport, LinkReport, PacketCount, Percentiles, Report,
     Series, Table, TrafficReport, TransferReport, TransferState, Values,

@@ -1,15 +1,13 @@
-"""What the commands share: tables, the progress bar, pictures and directories."""
+"""Tables, progress bar, warnings, and shared options of all commands."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -17,13 +15,13 @@ import click
 from fullpipe._cli import completion as complete
 from fullpipe._util.display import Shown
 from fullpipe._util.inputs import MOST_OBJECT_BYTES, read_bytes
-from fullpipe._util.text import one_line, printable, quoted, shorten
+from fullpipe._util.table import table_lines
+from fullpipe._util.text import one_line, quoted, shorten
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.scenario import parse
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-    from rich.table import Table
 
     from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
@@ -102,7 +100,7 @@ def code_of_others() -> Iterator[None]:
     finally:
         if sys.__stdout__ is not None:
             sys.__stdout__.flush()
-        # C keeps what it prints, but nothing here has printed that has not been called by way of this.
+        # C buffers its output. Only code that ctypes has called can have printed.
         if (ctypes := sys.modules.get("ctypes")) is not None:
             ctypes.CDLL(None).fflush(None)
         os.dup2(output, 1)
@@ -116,14 +114,8 @@ kernel_option = click.option(
     "[default: linux-image-cloud-amd64]",
 )
 
-LONGEST_CELL = 100
-"""Characters of a table's cell, at most."""
-
-LONGEST_WORD = 24
-"""Characters of a word that a column is made wide enough for; longer ones are cut on narrow terminals."""
-
 PATIENCE_S = 1.0
-"""A run this short gets no progress bar, seconds of wall time."""
+"""Seconds of wall time after which a run gets a progress bar."""
 
 
 def warn(scenario: Scenario) -> None:
@@ -143,7 +135,7 @@ def _warn(scenario: Scenario, warnings: Iterable[str]) -> None:
 
 
 def words(text: str) -> list[str]:
-    """What stands between commas; those inside of braces and brackets are a table's own."""
+    """Parts between commas. A comma inside braces, brackets, or quotes separates nothing."""
     found = [""]
     open_, quote = 0, ""
     for c in text:
@@ -159,17 +151,18 @@ def words(text: str) -> list[str]:
 
 
 def algorithms_in(text: str) -> list[str | dict[str, object]]:
-    """The algorithms between commas, each as `algorithm_in` has it. Before the scenario is read, which may name what
-    these declare.
+    """Algorithms between commas, as `algorithm_in` returns them.
+
+    Call it before you read the scenario, which may name a declared algorithm.
     """
     return [algorithm_in(word) for word in words(text)]
 
 
 def algorithm_in(text: str) -> str | dict[str, object]:
-    """An algorithm as scenarios have it, from a word, an object file or a TOML table, ``{ name = "vegas", beta = 2 }``.
+    """Algorithm of a scenario, from a name, an object file, or a TOML table such as ``{ name = "vegas", beta = 2 }``.
 
     Raises:
-        InputError: It is a table that is none, or a file that can't be read.
+        InputError: The table is no TOML, or the file cannot be read.
     """
     if text.endswith(".o"):
         return {"object": _content_of(text)}
@@ -187,8 +180,9 @@ def algorithm_in(text: str) -> str | dict[str, object]:
 
 
 def _content_of(file: str) -> dict[str, str]:
-    """What a scenario has in the place of an object file's name: a command's files are in the current folder, wherever
-    its scenario is.
+    """Content of an object file as a scenario has it.
+
+    A path on the command line is relative to the current folder, and a path in a scenario to the scenario.
     """
     import base64
 
@@ -197,7 +191,7 @@ def _content_of(file: str) -> dict[str, str]:
 
 @contextmanager
 def resumable(context: click.Context, out: str | None) -> Iterator[None]:
-    """Ends a command after Ctrl-C with a line that its finished runs are kept, where they are."""
+    """Context of a command that can be resumed: after Ctrl-C, a line names the directory of its finished runs."""
     try:
         yield
     except KeyboardInterrupt:
@@ -230,82 +224,36 @@ def _folded(line: str) -> str:
     """A line of text as it is, or on a terminal too narrow for it on several, between words."""
     if not sys.stdout.isatty():
         return line
-    return textwrap.fill(line, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+    import textwrap
+
+    return textwrap.fill(line, _terminal_width(), break_long_words=False, break_on_hyphens=False)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
-    """Prints a table on standard output; the first ``left`` columns are text, the others numbers. What a cell says is
-    shown as it is, whatever it would mean to the terminal or to rich.
+    """Prints a table on standard output; the first ``left`` columns are text, the others numbers.
 
-    Where a terminal is too narrow for it, what follows the first ``left`` columns goes on in further tables, which
-    repeat these. What is too wide alone is folded, between words.
+    On a terminal, `table_lines` splits a table that is too wide. A file or a pipe has no width.
     """
-    from rich.console import Console
-    from rich.measure import Measurement
-
-    # A file or a pipe has no width: nothing is folded there.
-    width = None if sys.stdout.isatty() else 1000
-    console = Console(width=width, highlight=False, markup=False, emoji=False)
-    numbers = list(range(left, len(columns)))
-    while True:
-        shown = len(numbers)
-        while shown > 1:
-            table = _table(title, columns, rows, [*range(left), *numbers[:shown]], left)
-            if Measurement.get(console, console.options.update(max_width=1000), table).maximum <= console.width:
-                break
-            shown -= 1
-        chosen = [*range(left), *numbers[:shown]]
-        table = _table(title, columns, rows, chosen, left)
-        if Measurement.get(console, console.options.update(max_width=1000), table).minimum > console.width:
-            table = _table(title, columns, rows, chosen, left, whole_words=False)
-        console.print(table)
-        title, numbers = "", numbers[shown:]
-        if not numbers:
-            return
+    terminal = sys.stdout.isatty()
+    width = _terminal_width() if terminal else None
+    bold = terminal and os.environ.get("TERM", "dumb") != "dumb"
+    click.echo("\n".join(table_lines(title, columns, rows, left=left, width=width, bold=bold)), color=bold)
 
 
-def _table(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    chosen: Sequence[int],
-    left: int,
-    *,
-    whole_words: bool = True,
-) -> Table:
-    """Some columns of a table; each is as wide as its longest word, unless there is no room for that."""
-    from rich import box
-    from rich.table import Table
+def _terminal_width() -> int:
+    from shutil import get_terminal_size
 
-    table = Table(
-        title=printable(title) or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
-    )
-    for i in chosen:
-        text = i < left
-        table.add_column(
-            shorten(columns[i], LONGEST_CELL),
-            justify="left" if text else "right",
-            overflow="fold",
-            min_width=_longest_word(columns[i], *(row[i] for row in rows)) if whole_words else None,
-        )
-    for row in rows:
-        table.add_row(*(shorten(row[i], LONGEST_CELL) for i in chosen))
-    return table
-
-
-def _longest_word(*texts: str) -> int:
-    """How wide a column must be so that no word is cut, up to `LONGEST_WORD`."""
-    return min(LONGEST_WORD, max(len(word) for text in texts for word in [*printable(text).split(), ""]))
+    return get_terminal_size().columns
 
 
 @contextmanager
 def progress_bar(
     label: str, unit: str = "s simulated", *, prints: bool = False
 ) -> Iterator[Callable[[float, float], None]]:
-    """A function to tell progress to, (how much of `unit` is done, total); it draws a bar with the time left on a
-    terminal's standard error once a run takes longer than a second.
+    """Function that takes the progress (amount of ``unit`` done, total) and draws a bar with the time left.
 
-    What algorithms print meanwhile is no result (`code_of_others`), unless the command itself ``prints`` results then.
+    The bar appears on a terminal's standard error once a run takes longer than a second. Output of algorithms goes to
+    standard error (`code_of_others`), unless the command ``prints`` results during the run.
     """
     begun = time.perf_counter()
     bar: tuple[Progress, TaskID] | None = None

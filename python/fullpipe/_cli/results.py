@@ -13,7 +13,6 @@ from fullpipe._cli.output import kernel_option, print_json, show, words
 from fullpipe._util.display import FORMATS, Shown, csv_text, latex, markdown
 from fullpipe._util.files import check_directory, check_free, check_picture
 from fullpipe.runs.memory import parse_bytes
-from fullpipe.runs.results import Results
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +33,10 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 class Deliverable(Protocol):
     """Result of a command: of a run, or of an experiment."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """Columns of `runs` that tell scenarios apart."""
 
     @property
     def runs(self) -> pa.Table:
@@ -98,8 +101,7 @@ class Output:
         if self.format == "json":
             print_json(what.to_json())
         elif self.format == "csv":
-            labels = what.labels if isinstance(what, Results) else ()
-            click.echo(csv_text(what.runs, self.columns, labels), nl=False)
+            click.echo(csv_text(what.runs, self.columns, what.labels), nl=False)
         else:
             shown = what.shown(self.columns) if parts is None else parts
             if self.format == "table":

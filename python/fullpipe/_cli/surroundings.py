@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 __all__ = ["ignore_matplotlibrc"]
 
@@ -26,7 +29,7 @@ def ignore_matplotlibrc() -> None:
         sys.meta_path.insert(0, Finder())
 
 
-class Finder(MetaPathFinder):
+class Finder:
     """Finder of matplotlib alone, which gives it another loader."""
 
     def find_spec(
@@ -38,11 +41,11 @@ class Finder(MetaPathFinder):
         sys.meta_path.remove(self)
         spec = find_spec(fullname)
         if spec is not None and spec.loader is not None:
-            spec.loader = Quiet(spec.loader)
+            spec.loader = cast("Loader", Quiet(spec.loader))
         return spec
 
 
-class Quiet(Loader):
+class Quiet:
     """Loader for which the current folder has no settings of matplotlib."""
 
     def __init__(self, loader: Loader) -> None:

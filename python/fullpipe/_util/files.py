@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import signal
-import tempfile
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -249,10 +247,12 @@ def _stage(place: Path, target: Path) -> Iterator[Path]:
 
     The directory is locked while its process lives, so that others can tell the rest of a killed process from it.
     """
+    from tempfile import TemporaryDirectory
+
     try:
         clear_stages(place)
         prefix, suffix = STAGE.split("{}")
-        with tempfile.TemporaryDirectory(prefix=prefix, suffix=suffix, dir=place) as name, _locked(Path(name)):
+        with TemporaryDirectory(prefix=prefix, suffix=suffix, dir=place) as name, _locked(Path(name)):
             yield Path(name, "stage").with_suffix(target.suffix)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
@@ -340,16 +340,20 @@ def _digest_below(directory: Path, name: str) -> str:
         InputError: The file is reached by a symbolic link, is no regular file or is too large.
         FileNotFoundError: The file is missing.
     """
+    from hashlib import file_digest
+
     with _opened(directory) as folder, os.fdopen(folder.open(name), "rb") as opened:
         if os.fstat(opened.fileno()).st_size > MOST_FILE_BYTES:
             allowed = f"at most {MOST_FILE_BYTES / 1e9:g} GB"
             raise InputError(f"{_shown(directory / name)}: is too large (allowed: {allowed})")
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+        return file_digest(opened, "sha256").hexdigest()
 
 
 def _digest(file: Path) -> str:
+    from hashlib import file_digest
+
     with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+        return file_digest(opened, "sha256").hexdigest()
 
 
 def _list(files: Mapping[str, str], file: Path) -> None:

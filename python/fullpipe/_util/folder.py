@@ -6,7 +6,6 @@ A result directory may come from somebody else. A link in it would lead writes a
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -83,7 +82,9 @@ class Folder:
         """
         with suppress(FileNotFoundError), self._parent(name) as (handle, last):
             if stat.S_ISDIR(os.lstat(last, dir_fd=handle).st_mode):
-                shutil.rmtree(last, dir_fd=handle)
+                from shutil import rmtree
+
+                rmtree(last, dir_fd=handle)
             else:
                 os.unlink(last, dir_fd=handle)
 

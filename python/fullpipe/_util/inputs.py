@@ -6,7 +6,6 @@ bytes of JSON or Parquet can stand for gigabytes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -111,8 +110,10 @@ def digest(path: str | os.PathLike[str], most: int = MOST_LIBRARY_BYTES) -> str:
     Raises:
         FileError: As for `read_bytes`.
     """
+    from hashlib import file_digest
+
     with os.fdopen(_opened(path, most), "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_digest(file, "sha256").hexdigest()
 
 
 def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-import string
 from collections.abc import Iterable, Mapping
 from html import escape
 
@@ -31,7 +28,7 @@ LONGEST_MESSAGE = 2000
 LONGEST_FILE_NAME = 100
 """Characters of a file's name without its suffix, at most; file systems allow 255 bytes."""
 
-KEPT = frozenset(string.ascii_letters + string.digits + "-_.,= ()")
+KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,= ()")
 """Characters that file names take over from labels."""
 
 MOST_NAMES = 60
@@ -39,8 +36,9 @@ MOST_NAMES = 60
 
 
 def printable(text: str) -> str:
-    r"""The text with everything escaped that can't be seen or would move what stands about it, as ``\x1b`` for ESC:
-    control characters, marks of direction, halves of characters.
+    r"""Text with escapes such as ``\x1b`` for control characters, direction marks, and surrogates.
+
+    Such characters are invisible, or move the text around them.
     """
     if text.isprintable():
         return text
@@ -80,13 +78,15 @@ def unknown(thing: str, name: object, allowed: Iterable[object]) -> str:
 
 def hint(name: object, known: Iterable[str]) -> str:
     """``; did you mean 'reno'?`` where one of the known names is like it; else nothing."""
-    near = difflib.get_close_matches(str(name)[:LONGEST], known, 1)
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(name)[:LONGEST], known, 1)
     return f"; did you mean {quoted(near[0])}?" if near else ""
 
 
 def with_params(table: Mapping[str, object]) -> str:
-    """``codel (target=5 ms, ecn=true)`` for a table with a name and parameters, flags as scenarios write them; of an
-    algorithm that is an object file ``my.bpf.o (beta=0.7)``, and of a module of Linux's own ``tcp_illinois (theta=3)``.
+    """``codel (target=5 ms, ecn=true)`` for a table with a name and parameters. For an
+    object file ``my.bpf.o (beta=0.7)``, and for a module of Linux ``tcp_illinois (theta=3)``.
     """
     name = table.get("name")
     for key, beside, called in (("object", "struct_ops", "{}"), ("module", "kernel", "tcp_{}")):
@@ -119,7 +119,9 @@ def file_name(text: str) -> str:
     kept = f"%2E{kept[1:]}" if kept.startswith(".") else kept
     if 0 < len(kept) <= LONGEST_FILE_NAME:
         return kept
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    from hashlib import sha256
+
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{kept[: LONGEST_FILE_NAME - 17]}~{digest}"
 
 

@@ -10,6 +10,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack
 
+from fullpipe._util.files import check_free
 from fullpipe._util.text import hint, listed, quoted, unknown
 from fullpipe.errors import InputError
 from fullpipe.runs.memory import share_bytes
@@ -23,7 +24,7 @@ from fullpipe.scenario import Scenario
 __all__ = ["ENGINES", "Together", "check_engines", "run", "run_groups", "run_many"]
 
 ENGINES = ("simulator", "linux")
-"""What can run a scenario."""
+"""Engines that run a scenario."""
 
 Key = TypeVar("Key")
 Group = TypeVar("Group")
@@ -39,27 +40,31 @@ def run(
     engine: str = "simulator",
     kernel: str | None = None,
     memory: int | str | None = None,
+    out: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Runs a scenario to its end; other Python threads go on meanwhile.
 
     Ctrl-C reaches Python's main thread alone; ``stop`` ends a run in any.
 
     Args:
-        scenario: What to run; also a TOML file's path, or a dictionary with its keys.
-        seed: Takes the place of the scenario's own.
+        scenario: Scenario, path of a TOML file, or dictionary with the keys of a scenario.
+        seed: Seed in place of the scenario's.
         progress: Called about ten times a second of wall time with the simulated seconds reached and the whole
             duration; an exception it raises ends the run.
         stop: Ends the run within about a tenth of a second of wall time, once it is set.
         engine: One of `ENGINES`.
-        kernel: What the Linux engine boots: Debian's package, or ``"PACKAGE/SUITE"``; None for its default.
+        kernel: Kernel of the Linux engine: a Debian package, or ``"PACKAGE/SUITE"``; None for the default.
         memory: Memory that the simulator may hold, in bytes or as text such as ``"8 GB"``; None for half of the free
             memory. No metric depends on it.
+        out: Directory for ``result.json``, the scenario, and Parquet tables, as `Result.save` writes them; None writes
+            nothing. An earlier result in the directory is replaced.
 
     Raises:
         ScenarioError: The scenario or the seed is not allowed.
         MemoryLimitError: The scenario needs more memory than that.
-        AlgorithmError: An algorithm of one's own has failed; what it raised is the cause.
-        InputError: There is no such engine, or it takes no such kernel.
+        AlgorithmError: A user's algorithm failed; its exception is the cause.
+        InputError: The engine is unknown, or it takes no such kernel; or ``out`` has files that are no result. The
+            directory is checked before the run.
         LinuxError: The Linux engine lacks something, or its machine failed.
         Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
@@ -69,6 +74,8 @@ def run(
     if seed is not None:
         scenario = scenario.replace(seed=seed)
     check_not_external(scenario)
+    if out is not None:
+        check_free(out)
     duration_s = scenario.duration_s
 
     def tell(reached_s: float) -> None:
@@ -85,14 +92,17 @@ def run(
     else:
         limit = share_bytes(1, memory)
         tables = simulate(scenario, limit, tell)
-    return Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
+    result = Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
+    if out is not None:
+        result.save(out)
+    return result
 
 
 def check_engines(engines: Sequence[str], kernel: str | None = None) -> None:
-    """Says no to what runs nothing, and to a kernel that none of the engines takes.
+    """Checks the names of engines and the kernel.
 
     Raises:
-        InputError: There is no such engine; the kernel is not named like one, or there is no engine for it.
+        InputError: An engine is unknown, or the kernel has no valid name, or no engine takes a kernel.
     """
     for engine in engines:
         if engine not in ENGINES:
@@ -106,16 +116,16 @@ def check_engines(engines: Sequence[str], kernel: str | None = None) -> None:
 
 
 class Together(TypedDict, total=False):
-    """How scenarios are run side by side.
+    """Options of concurrent runs.
 
     Attributes:
-        workers: How many at a time; None for the number of cores.
+        workers: Number of concurrent runs; None for the number of cores.
         progress: As for `run`, with the sums over all scenarios; called from the calling thread.
         stop: As for `run`.
         engine: One of `ENGINES`.
         kernel: As for `run`.
-        memory: Memory that the runs under way may hold together in the simulator, in bytes or as text such as
-            ``"8 GB"``; each holds an even part. None for half of the free memory.
+        memory: Memory of all concurrent runs of the simulator, in bytes or as text such as ``"8 GB"``; each run gets
+            an equal part. None for half of the free memory.
     """
 
     workers: int | None
@@ -128,11 +138,11 @@ class Together(TypedDict, total=False):
 
 @shows_progress("s simulated")
 def run_many(scenarios: Mapping[Key, Scenario], **together: Unpack[Together]) -> dict[Key, Result]:
-    """Runs scenarios side by side, each in a thread of its own, and returns their results under the same keys.
+    """Runs scenarios concurrently, each in a thread, and returns their results by key.
 
     Args:
-        scenarios: What to run, each by a key of the caller's.
-        together: ``workers``, ``progress``, ``stop``, ``engine``, ``kernel``, ``memory``, as `Together` says.
+        scenarios: Scenarios by keys of the caller.
+        together: ``workers``, ``progress``, ``stop``, ``engine``, ``kernel``, ``memory`` of `Together`.
 
     Raises:
         InputError: They have no keys.
@@ -157,13 +167,14 @@ def run_groups(
     """Runs groups of scenarios as `run_many` does; later groups go on while the caller works on one's results.
 
     Args:
-        groups: What to run.
-        recall: Called in place of each run, with its group, its scenario and the run; its result is taken.
+        groups: Scenarios by group and key.
+        recall: Function that is called in place of each run with the group, the scenario, and the run; it returns the
+            result.
         together: As for `run_many`.
 
     Yields:
-        In the order of the groups: a group's key, its results, and the seconds from its first run's beginning to its
-        last one's end.
+        The key of a group, its results, and the seconds from the start of its first run to the end of its last, in
+        the order of the groups.
     """
     for name in together.keys() - Together.__annotations__.keys():
         raise TypeError(f"unexpected keyword argument {name!r}{hint(name, Together.__annotations__)}")

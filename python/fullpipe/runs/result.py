@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import readable, staged
@@ -48,6 +48,9 @@ class Result(Outcome):
         warnings: One line each: keys of the scenario that are allowed but probably not intended, and differences of the
             run from the scenario, for example shared queues of FQ-CoDel.
     """
+
+    labels: ClassVar[tuple[str, ...]] = ()
+    """Columns that tell runs apart; a single run has none."""
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
         """Takes an engine's tables ``links``, ``flows``, ``groups`` (metrics that do not follow from those of flows),
@@ -99,7 +102,8 @@ class Result(Outcome):
         kinds: dict[str, pa.DataType] = {"group": pa.string(), "state": pa.string(), "in_warmup": pa.bool_()}
         kinds |= dict.fromkeys(("size_bytes", "retransmits", "timeouts"), pa.uint64())
         table = tables.to_arrow(self._columns["transfers"])
-        return table.cast(pa.schema([(name, kinds.get(name, pa.float64())) for name in table.column_names]))
+        kinds_of_all = [(name, kinds.get(name, pa.float64())) for name in table.column_names]
+        return tables.described(table.cast(pa.schema(kinds_of_all)))
 
     @cached_property
     def transfer_sizes(self) -> pa.Table:
@@ -109,7 +113,7 @@ class Result(Outcome):
         """
         import pyarrow as pa
 
-        return pa.Table.from_pylist(transfers.by_size(tables.rows(self._columns["transfers"])))
+        return tables.described(pa.Table.from_pylist(transfers.by_size(tables.rows(self._columns["transfers"]))))
 
     @cached_property
     def traffic(self) -> pa.Table:
@@ -145,14 +149,14 @@ class Result(Outcome):
         """
         import pyarrow as pa
 
-        return pa.Table.from_pylist(self._groups())
+        return tables.described(pa.Table.from_pylist(self._groups()))
 
     @cached_property
     def runs(self) -> pa.Table:
         """One row with the seed and all metrics, as experiments have a row per run."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist([{"seed": self.scenario.seed, **self.figures()}])
+        return tables.described(pa.Table.from_pylist([{"seed": self.scenario.seed, **self.figures()}]))
 
     def columns(self, table: str) -> tables.Columns:
         """A table's columns as the engine gave them, for those who can do without Arrow."""

@@ -14,6 +14,7 @@ from fullpipe.errors import InputError
 from fullpipe.metrics import column, metric
 from fullpipe.runs.aggregate import Estimate, estimate, paired, verdict
 from fullpipe.runs.design import Label
+from fullpipe.runs.tables import described
 
 if TYPE_CHECKING:
     import os
@@ -78,9 +79,9 @@ class Results(Outcome):
     ) -> None:
         self.labels = tuple(labels)
         self.exact = exact
-        self._runs = runs
-        self._flows = flows
-        self._links = links
+        self._runs = described(runs)
+        self._flows = None if flows is None else described(flows)
+        self._links = None if links is None else described(links)
 
     @property
     def runs(self) -> pa.Table:

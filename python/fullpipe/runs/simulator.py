@@ -5,9 +5,7 @@ that threads would wait for one another.
 from __future__ import annotations
 
 import os
-import pickle
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -23,6 +21,8 @@ from fullpipe.runs.pool import TICK_S, check_stop
 from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:
+    from subprocess import Popen
+
     from fullpipe.scenario import Scenario
 
 __all__ = ["simulate", "work"]
@@ -132,6 +132,8 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
 
 def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
     """Tables of a run in a child process. Terminals and notebooks send Ctrl-C to the whole process group."""
+    import pickle
+
     with _begin_process() as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -164,23 +166,27 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
             process.kill()
 
 
-def _begin_process() -> subprocess.Popen[bytes]:
+def _begin_process() -> Popen[bytes]:
     """Child process that receives no Ctrl-C before it is ready for it. Modules of the current folder do not shadow
     installed ones (``-P``).
     """
+    from subprocess import PIPE, Popen
+
     user = ["-s"] if sys.flags.no_user_site else []
     # In an interactive session, where the current folder comes first here, it comes last there.
     folders = [path for path in sys.path if path] + ([str(Path.cwd())] if "" in sys.path else [])
     command = [sys.executable, "-P", *user, "-c", WORK, *folders]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return Popen(command, stdin=PIPE, stdout=PIPE)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
     """Queues the messages of the child process, and its end."""
+    import pickle
+
     try:
         while True:
             told.put(pickle.load(stream))
@@ -188,7 +194,7 @@ def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
         told.put(("ended", None))
 
 
-def _ending(process: subprocess.Popen[bytes]) -> str:
+def _ending(process: Popen[bytes]) -> str:
     """Signal or exit status of a process that ended without an outcome."""
     status = process.wait()
     return f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
@@ -214,6 +220,8 @@ def _end_with_the_other() -> None:
 
 def work() -> None:
     """Main function of the child process: reads a scenario and writes tables."""
+    import pickle
+
     out = os.fdopen(os.dup(1), "wb")
     # Output of the algorithm must not mix with the messages.
     os.dup2(2, 1)

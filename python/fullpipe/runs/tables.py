@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe._core import Column
+from fullpipe.metrics import METRICS, metric
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = ["Columns", "keep", "of_arrow", "rows", "to_arrow", "to_list", "to_numpy"]
+__all__ = ["Columns", "described", "keep", "of_arrow", "rows", "to_arrow", "to_list", "to_numpy"]
 
 Columns: TypeAlias = Mapping[str, Any]
 """A table column by column: numbers in a `Column` or a NumPy array, anything else in a list."""
@@ -23,25 +24,46 @@ def to_arrow(columns: Columns, names: Mapping[str, Sequence[str]] | None = None)
 
     Args:
         columns: The table.
-        names: For columns of indices, what they index; such a column becomes one of names (an Arrow dictionary).
+        names: Names for columns of indices; such a column becomes an Arrow dictionary of names.
     """
     import pyarrow as pa
 
     arrays = {name: _array(column) for name, column in columns.items()}
     for name, values in (names or {}).items():
-        indices = arrays[name] if len(arrays[name]) else pa.array([], pa.int32())  # an empty list says no type
+        indices = arrays[name] if len(arrays[name]) else pa.array([], pa.int32())  # an empty list has no type
         arrays[name] = pa.DictionaryArray.from_arrays(indices, pa.array(values, pa.string()))
-    return pa.table(arrays)
+    return described(pa.table(arrays))
+
+
+def described(table: pa.Table) -> pa.Table:
+    """The table with ``title``, ``unit``, and ``definition`` of each metric in the metadata of its field.
+
+    Columns that are no metrics, such as names, have no metadata.
+    """
+    import pyarrow as pa
+
+    fields = []
+    for field in table.schema:
+        one = metric(field.name)
+        known = one.id.rpartition(".")[2].removeprefix("reverse_") in METRICS
+        texts: dict[bytes | str, bytes | str] = {
+            "title": one.full_title,
+            "unit": one.unit,
+            "definition": one.definition,
+        }
+        fields.append(field.with_metadata(texts) if known else field)
+    whole: Any = table.schema.metadata
+    return table.cast(pa.schema(fields, whole)) if fields else table
 
 
 def to_list(column: Column | Sequence[Any]) -> list[Any]:
-    """The column's values; None in place of what is no finite number."""
+    """Values of the column; None for a number that is not finite."""
     values: list[Any] = column.to_list() if isinstance(column, Column) else _plain(column)
     return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
 
 
 def rows(columns: Columns) -> list[dict[str, Any]]:
-    """The table row by row; None in place of what is no finite number."""
+    """Rows of the table; None for a number that is not finite."""
     lists = {name: to_list(column) for name, column in columns.items()}
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 

@@ -4,6 +4,7 @@ pub mod columns;
 pub mod jitter;
 pub mod log;
 pub mod meter;
+pub mod metrics;
 pub mod percentiles;
 pub mod transfers;
 
