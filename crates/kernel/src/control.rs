@@ -1,4 +1,4 @@
-//! Calls a program as the kernel calls it: what the simulator's sender tells ([`CongestionControl`]) in the kernel's terms.
+//! Calls of a program as the kernel makes them: events of the simulator's sender ([`CongestionControl`]) in the kernel's terms.
 //!
 //! Of an ACK: `in_ack_event`; `pkts_acked`; then `cong_control`, or outside recovery `cong_avoid`. Of a segment found lost: `skb_marked_lost`. Of a
 //! loss, a mark or a timeout: `ssthresh`, then `set_state`. The end of an episode: the window is the threshold, `cwnd_event` (`CA_EVENT_COMPLETE_CWR`), `set_state`. `init` and
@@ -21,8 +21,10 @@
 //!   the burst give it.
 //! - Of kernels with BBRv3 `skb_marked_lost`, `tso_segs`, `CA_EVENT_TLP_RECOVERY` and the members of `rate_sample` that BBRv3 reads are there, but
 //!   for `is_acking_tlp_retrans_seq`, `is_ack_delayed` and the marks of a sample (`delivered_ce` counts those of the ACK).
-//! - `ecn_flags` reports ECN as negotiated, even if the scenario has it off; then there are no marks.
+//! - `ecn_flags` has ECN as negotiated, also where the scenario has it off; then there are no marks.
 //! - `sndbuf_expand` and `release` are not called: nothing here depends on either.
+
+mod events;
 
 use crate::error::Fault;
 use crate::load::Program;
@@ -204,9 +206,9 @@ impl Display for Failure {
 pub struct Control {
     machine: Machine,
     fault: Option<Failure>,
-    /// What is added to the simulator's clock; known once something has happened.
+    /// Offset from the simulator's clock; known after the first event.
     clock_offset: Option<i64>,
-    /// What the receiver's timestamps are ahead by, milliseconds.
+    /// Offset of the receiver's timestamps, milliseconds.
     timestamps_ahead: u32,
     mss: u32,
     delivered_ce: u32,
@@ -223,7 +225,7 @@ pub struct Control {
     /// When a segment was last found lost, on the sender's clock.
     last_loss: Option<Nanos>,
     usage: Usage,
-    /// The program has said, of an ACK, that it sends less than the path may take.
+    /// The program declared, at an ACK, that it sends less than the path may take.
     holds_back: bool,
 }
 
@@ -249,7 +251,7 @@ impl Usage {
 }
 
 impl Control {
-    /// A connection that begins as `start` says; its parameters are those of `machine`.
+    /// Connection with this start; its parameters are those of `machine`.
     pub fn new(machine: Machine, start: impl Into<Start>) -> Control {
         let start = start.into();
         let mss = start.segment_bytes.saturating_sub(HEADERS).max(1);
@@ -283,7 +285,7 @@ impl Control {
         control
     }
 
-    /// The same, which has failed from the beginning on.
+    /// Connection that has failed from the beginning.
     pub(crate) fn refused(self, what: String) -> Control {
         Control { fault: Some(Failure::Refused(what)), ..self }
     }
@@ -330,7 +332,7 @@ impl Control {
         field.read(self.machine.socket())
     }
 
-    /// Calls a member with the socket and what else it takes; once one has failed, none any more.
+    /// Calls a member with the socket and further arguments; none after the first failure.
     #[inline]
     fn call(&mut self, member: usize, rest: &[u64]) -> u64 {
         if self.fault.is_some() {
@@ -344,7 +346,7 @@ impl Control {
         })
     }
 
-    /// The clock and what shows it.
+    /// Clock and the fields that show it.
     fn pass_time(&mut self) {
         let s = &*SOCKET;
         let now = self.machine.now;
@@ -430,7 +432,7 @@ impl Control {
         self.set_state(state::OPEN);
     }
 
-    /// What the program has made of the windows and the rate.
+    /// Windows and rate that the program has set.
     fn take_over(&mut self) {
         let s = &*SOCKET;
         self.cwnd = self.read(&s.cwnd) as f64;
@@ -458,7 +460,7 @@ impl Control {
         self.quantum = burst.max(least.into()).max(1);
     }
 
-    /// The rate that a kernel sets beside programs that set none: twice the window a round trip in slow start, 1.2 times it later.
+    /// Rate that a kernel sets for programs that set none: twice the window a round trip in slow start, 1.2 times it later.
     fn set_kernels_rate(&mut self) {
         let s = &*SOCKET;
         let (cwnd, srtt) = (self.read(&s.cwnd), self.read(&s.srtt));
@@ -471,7 +473,7 @@ impl Control {
         self.set(&s.pacing_rate, rate.min(u128::from(u64::MAX)) as u64);
     }
 
-    /// A segment leaves: as long after it as the rate says the next one may, or a quantum of them after a whole quantum.
+    /// A segment leaves. The next one may leave after the interval of the rate, or a quantum after a whole quantum.
     fn note_departure(&mut self) {
         let Some(rate) = self.pacing_rate.filter(|&rate| rate > 0.0) else { return };
         let (now, gap) = (self.machine.now, SECOND as f64 / rate);
@@ -530,165 +532,6 @@ fn size_of_rates() -> usize {
 /// Rounded.
 fn microseconds(nanos: Nanos) -> u64 {
     (nanos + MICROSECOND / 2) / MICROSECOND
-}
-
-impl CongestionControl for Control {
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
-
-    fn pacing_rate(&self) -> Option<f64> {
-        self.pacing_rate
-    }
-
-    fn send_quantum(&self) -> u64 {
-        self.quantum
-    }
-
-    fn takes_rate_samples(&self) -> bool {
-        self.rules
-    }
-
-    fn rules_recovery(&self) -> bool {
-        self.rules
-    }
-
-    fn holds_back(&self) -> bool {
-        self.holds_back
-    }
-
-    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        let s = &*SOCKET;
-        self.look(flow, ack.rtt);
-        let before = flow.flight_size + ack.acked;
-        self.set(&s.max_packets_out, before);
-        self.delivered_ce = self.delivered_ce.wrapping_add(ack.ce as u32);
-        self.set(&s.delivered_ce, self.delivered_ce.into());
-        let delivered = ack.rate.map_or(flow.delivered, |rate| rate.prior_delivered + rate.delivered);
-        self.set(&s.delivered, delivered);
-        let stamp = self.machine.now / MICROSECOND;
-        self.set(&s.delivered_mstamp, stamp);
-        if let Some(backward) = ack.backward_delay {
-            let stamp = (self.machine.now as i64).wrapping_sub(backward).div_euclid(MILLISECOND as i64);
-            self.set(&s.rcv_tsval, (stamp as u32).wrapping_add(self.timestamps_ahead).into());
-        }
-        if let Some(rtt) = ack.rtt {
-            self.set(&s.rcv_tsecr, (self.machine.now - rtt.min(self.machine.now)) / MILLISECOND);
-        }
-        if self.machine.program().has(member::IN_ACK_EVENT) {
-            let slow = flow.in_recovery || ack.newly_lost > 0 || ack.ce > 0;
-            let flags = if slow { flag::SLOW_PATH } else { flag::WINDOW_UPDATE };
-            self.call(member::IN_ACK_EVENT, &[flags | if ack.ce > 0 { flag::ECHO } else { 0 }]);
-        }
-        if ack.acked > 0 && self.machine.program().has(member::PKTS_ACKED) {
-            let bytes = before * u64::from(self.mss);
-            let sample = self.machine.sample_mut();
-            ACK.pkts_acked.set(sample, ack.acked);
-            ACK.rtt_us.set(sample, ack.rtt.map_or(u64::MAX, microseconds));
-            ACK.in_flight.set(sample, bytes);
-            self.call(member::PKTS_ACKED, &[Machine::address_of_sample()]);
-        }
-        let over = flow.delivered >= self.high && !flow.in_recovery;
-        if over && matches!(self.read(&s.ca_state), state::CWR | state::LOSS) {
-            self.open();
-        }
-        if self.rules {
-            self.tell_of_rates(flow, ack);
-            self.holds_back = !flow.app_limited && self.read(&s.app_limited) != 0;
-        } else if ack.credit >= 1.0 && matches!(self.read(&s.ca_state), state::OPEN | state::LOSS) && !flow.in_recovery
-        {
-            let una = self.read(&s.una);
-            self.call(member::CONG_AVOID, &[una, ack.credit as u64]);
-        }
-        self.take_over();
-    }
-
-    fn on_sent(&mut self, flow: &Flow) {
-        self.look(flow, None);
-        if flow.in_flight == 1 {
-            self.call(member::CWND_EVENT, &[event::TX_START]);
-            self.take_over();
-        }
-        self.note_departure();
-        self.usage.note(flow, self.cwnd);
-    }
-
-    fn on_lost(&mut self, flow: &Flow, lost: &Lost) {
-        self.last_loss = Some(flow.now);
-        if !self.machine.program().has(member::SKB_MARKED_LOST) {
-            return;
-        }
-        self.look(flow, None);
-        let s = &*LOST;
-        let segment = self.machine.sample_mut();
-        segment.fill(0);
-        s.stamp.set(segment, 1);
-        s.in_flight.set(segment, lost.tx_in_flight);
-        s.lost.set(segment, flow.lost.saturating_sub(lost.lost));
-        s.is_app_limited.set(segment, lost.is_app_limited.into());
-        self.set(&SOCKET.delivered, lost.delivered);
-        self.call(member::SKB_MARKED_LOST, &[Machine::address_of_sample()]);
-        self.take_over();
-    }
-
-    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
-        self.look(flow, None);
-        let s = &*SOCKET;
-        match signal {
-            // A tail loss probe has repaired a loss that nobody has told of.
-            Signal::Loss if self.last_loss != Some(flow.now) && self.machine.program().has(member::SKB_MARKED_LOST) => {
-                self.set(&s.tail_app_limited, flow.app_limited.into());
-                self.cut(flow);
-                self.set_state(state::CWR);
-                self.call(member::CWND_EVENT, &[event::TLP_RECOVERY]);
-            }
-            Signal::Timeout => {
-                // What a recovery has cut already is not cut again.
-                if self.read(&s.ca_state) == state::OPEN || flow.delivered >= self.high {
-                    self.cut(flow);
-                    self.call(member::CWND_EVENT, &[event::LOSS]);
-                }
-                self.high = flow.delivered + flow.flight_size;
-                self.set(&s.cwnd, 1);
-                self.set_state(state::LOSS);
-            }
-            Signal::Ecn => {
-                self.cut(flow);
-                self.set_state(state::CWR);
-                self.reduce();
-            }
-            _ => {
-                self.cut(flow);
-                self.set_state(state::RECOVERY);
-                self.reduce();
-            }
-        }
-        self.take_over();
-    }
-
-    fn on_recovered(&mut self, flow: &Flow) {
-        self.look(flow, None);
-        self.open();
-        self.take_over();
-    }
-
-    fn fault(&self) -> Option<&dyn Display> {
-        self.fault.as_ref().map(|fault| fault as &dyn Display)
-    }
-
-    fn on_undo(&mut self, _: f64, _: f64) {
-        let s = &*SOCKET;
-        let cwnd = self.call(member::UNDO_CWND, &[]);
-        self.set(&s.cwnd, cwnd);
-        let ssthresh = self.read(&s.ssthresh).max(self.read(&s.prior_ssthresh));
-        self.set(&s.ssthresh, ssthresh);
-        self.set_state(state::OPEN);
-        self.take_over();
-    }
 }
 
 /// A connection with this program and its own defaults.

@@ -1,16 +1,19 @@
 //! An object file made ready to run: its sections laid out, its maps, its relocations, its operations.
 
+mod parameter;
+mod resolve;
+
 use crate::btf::{Btf, Id, Kind};
 use crate::code::{self, Instruction, op};
-use crate::elf::{Elf, Section, Symbol};
+use crate::elf::{Elf, Section};
 use crate::error::{Error, Result, line};
-use crate::host::Host;
 use crate::memory::{self, FIRST_OWN, Layout, Region};
-use crate::reach;
 use crate::relocate::{self, Fix};
-use crate::target::{self, Field};
+use crate::target;
 use std::collections::HashMap;
 use std::fmt;
+
+pub use parameter::Parameter;
 
 /// The members of `tcp_congestion_ops` that are called.
 pub const MEMBERS: [&str; 14] = [
@@ -527,209 +530,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Resolves each call and each address.
-    fn calls(&mut self, index: usize) -> Result<()> {
-        let elf = self.elf;
-        let section = &elf.sections[index];
-        let first = self.firsts[&index];
-        let mut relocated = HashMap::new();
-        for relocation in &section.relocations {
-            let symbol = elf.symbol(relocation)?;
-            let at = usize::try_from(relocation.at / 8).ok().filter(|&at| at < section.data.len() / 8);
-            let at =
-                first + at.ok_or_else(|| Error::new(format!("{} has a relocation behind its end", section.name)))?;
-            relocated.insert(at, (relocation.kind, symbol));
-        }
-        for at in first..self.code.len() {
-            let instruction = self.code[at];
-            match (instruction.opcode, relocated.get(&at)) {
-                (op::WIDE_IMMEDIATE, Some(&(R_BPF_64_64, symbol))) => {
-                    match self.address(symbol, instruction.immediate)? {
-                        Ok(address) => self.code[at].immediate = address as i64,
-                        Err(why) => self.trap(at, why),
-                    }
-                }
-                (op::WIDE_IMMEDIATE, None) if instruction.src == 0 => {}
-                (op::WIDE_IMMEDIATE, _) => self.trap(at, "loads an address of a kind that is not understood".into()),
-                (0x85, relocation) => match self.call(at, index, &instruction, relocation.copied())? {
-                    Ok(call) => self.code[at] = call,
-                    Err(why) => self.trap(at, format!("calls {why}")),
-                },
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Address of a symbol, or the reason that there is none.
-    fn address(&self, symbol: &Symbol, addend: i64) -> Result<Result<u64, String>> {
-        let name = &symbol.name;
-        let Some(section) = symbol.section else {
-            let known = self.externs.get(name).copied();
-            let unknown = format!("takes the address of {name}, which the simulator does not have");
-            return Ok(known.or(symbol.weak.then_some(0)).ok_or(unknown));
-        };
-        if let Some(&region) = self.regions.get(&section) {
-            let offset = symbol.value.wrapping_add(addend as u64) as u32;
-            return Ok(Ok(memory::address(region, offset)));
-        }
-        let map = self.maps.iter().find(|map| map.name == *name).map(|map| memory::address(map.handle, 0));
-        Ok(map.ok_or_else(|| format!("takes the address of {}, which is no data", self.elf.sections[section].name)))
-    }
-
-    /// Call, ready to run, or the name of a function that cannot be called.
-    fn call(
-        &self,
-        at: usize,
-        section: usize,
-        call: &Instruction,
-        relocation: Option<(u32, &Symbol)>,
-    ) -> Result<Result<Instruction, String>> {
-        let host = |host: Host| Instruction { opcode: op::HOST_CALL, immediate: host.number(), ..*call };
-        let to = |to: i64| -> Result<Result<Instruction, String>> {
-            let inside = usize::try_from(to).is_ok_and(|to| to < self.count());
-            let to =
-                inside.then_some(to).ok_or_else(|| Error::new("it calls a function that lies outside its code"))?;
-            Ok(Ok(Instruction { opcode: op::LOCAL_CALL, offset: to as i32, ..*call }))
-        };
-        match relocation {
-            Some((R_BPF_64_32, symbol)) => match symbol.section {
-                None => Ok(Host::function(&symbol.name).map(host)),
-                Some(other) => match self.firsts.get(&other) {
-                    None => Ok(Err(format!("{}, which is no code", symbol.name))),
-                    // The immediate counts from the symbol, less one.
-                    Some(&first) => to(first as i64
-                        + (symbol.value / 8) as i64
-                        + if symbol.function { 0 } else { call.immediate + 1 }),
-                },
-            },
-            Some(_) => Ok(Err("something by a relocation that is not understood".into())),
-            None => match call.src {
-                0 => Ok(Host::helper(call.immediate).map(host)),
-                1 if self.firsts.contains_key(&section) => to(at as i64 + 1 + call.immediate),
-                _ => Ok(Err("a function of the kernel without a name".into())),
-            },
-        }
-    }
-
     fn count(&self) -> usize {
         self.elf.sections.iter().filter(|s| s.executable).map(|s| s.data.len() / 8).sum()
-    }
-
-    /// Fills in the operations, and refuses reachable calls that the simulator lacks.
-    fn program(mut self, algorithm: &Algorithm) -> Result<Program> {
-        let section = &self.elf.sections[algorithm.section];
-        let mut entries = [None; MEMBERS.len()];
-        let mut kernel_name = String::new();
-        let mut control_takes_four = false;
-        for member in self.btf.members(algorithm.of)? {
-            let at = algorithm.at + u64::from(member.bit / 8);
-            let name = member.name.split("___").next().unwrap_or_default();
-            if name == "name" {
-                let text =
-                    section.data.get(at as usize..).unwrap_or_default().iter().take(16).take_while(|&&byte| byte != 0);
-                kernel_name = text.map(|&byte| char::from(byte)).collect();
-            }
-            let Some(relocation) = section.relocations.iter().find(|r| r.at == at && r.kind == R_BPF_64_ABS64) else {
-                continue;
-            };
-            let symbol = self.elf.symbol(relocation)?;
-            let code = symbol.section.and_then(|section| self.firsts.get(&section));
-            if matches!(name, "get_info" | "owner") {
-                continue;
-            }
-            let Some(index) = MEMBERS.iter().position(|known| *known == name) else {
-                let what = format!("{} sets {name}, which the simulator does not call", algorithm.name);
-                return Err(Error::new(what));
-            };
-            let first =
-                *code.ok_or_else(|| Error::new(format!("its {name} is {}, which is no program", symbol.name)))?;
-            // A static function is named by its section; the place within it is then in the data.
-            let place = usize::try_from(at).unwrap_or(usize::MAX);
-            let addend = place.checked_add(8).and_then(|end| section.data.get(place..end));
-            let addend = addend.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
-            let offset = usize::try_from(symbol.value.wrapping_add(addend) / 8).unwrap_or(usize::MAX);
-            let entry = first.checked_add(offset).filter(|&at| at < self.code.len());
-            if self.module.is_none() && symbol.section.is_some_and(|section| self.elf.sections[section].name == ".text")
-            {
-                return Err(Error::new(format!(
-                    "its {name} is a plain function; SEC(\"struct_ops/{name}\") makes it a program"
-                )));
-            }
-            entries[index] = Some(entry.ok_or_else(|| Error::new(format!("its {name} lies outside its code")))?);
-            if name == "cong_control" {
-                control_takes_four = self.takes_four(member.of);
-            }
-        }
-        let set = |name| MEMBERS.iter().position(|known| *known == name).is_some_and(|i| entries[i].is_some());
-        if !set("ssthresh") || !set("undo_cwnd") || !(set("cong_avoid") || set("cong_control")) {
-            let what = format!(
-                "{} needs ssthresh, undo_cwnd, and cong_avoid or cong_control, as the kernel asks",
-                algorithm.name
-            );
-            return Err(Error::new(what));
-        }
-        let module = self.module.take();
-        let begins = if module.is_some() { self.function(MODULE_BEGINS) } else { None };
-        let mut begun = entries.to_vec();
-        // Functions without a call are not checked.
-        MEMBERS
-            .iter()
-            .zip(&mut begun)
-            .filter(|(name, _)| NOT_CALLED.contains(name))
-            .for_each(|(_, entry)| *entry = None);
-        begun.push(begins);
-        self.refuse(&begun)?;
-        let mut writable = vec![module.is_some(); self.layout.length(memory::SOCKET) as usize];
-        for path in WRITABLE {
-            let Field { at, size, .. } = Field::of("tcp_sock", path);
-            writable[at..at + size].fill(true);
-        }
-        Ok(Program {
-            operations: algorithm.name.clone(),
-            kernel_name,
-            code: self.code,
-            sections: self.sections,
-            traps: self.traps,
-            entries,
-            layout: self.layout,
-            maps: self.maps,
-            writable,
-            module,
-            begins,
-            parameters: self.parameters,
-            control_takes_four,
-        })
-    }
-
-    /// The first instruction of a function.
-    fn function(&self, name: &str) -> Option<usize> {
-        let symbol = self.elf.symbols.iter().find(|symbol| symbol.name == name)?;
-        let first = self.firsts.get(&symbol.section?)?;
-        first.checked_add(usize::try_from(symbol.value / 8).ok()?).filter(|&at| at < self.code.len())
-    }
-
-    /// Of a pointer to a function, whether that takes four arguments. The prototype's own are in its BTF.
-    fn takes_four(&self, of: Id) -> bool {
-        let prototype = self.pointed(of).and_then(|to| self.btf.plain(to));
-        matches!(prototype, Ok((_, crate::btf::Type { kind: Kind::Prototype { parameters: 4 }, .. })))
-    }
-
-    fn refuse(&mut self, entries: &[Option<usize>]) -> Result<()> {
-        let begun: Vec<usize> = entries.iter().flatten().copied().collect();
-        let reached = reach::explore(&mut self.code, &begun);
-        for (at, instruction) in self.code.iter().enumerate().filter(|(at, _)| reached[*at]) {
-            let falls_out = at + 1 == self.code.len() && !matches!(instruction.opcode, op::EXIT | op::JUMP | op::TRAP);
-            let why = match instruction.opcode {
-                op::TRAP => self.traps.get(instruction.immediate as usize).map_or("ends nowhere", String::as_str),
-                _ if falls_out => "ends nowhere",
-                _ => continue,
-            };
-            let (first, section) =
-                self.sections.iter().rev().find(|(first, _)| *first <= at).expect("all code is in a section");
-            return Err(Error::new(format!("{section} {why} (instruction {})", at - first)));
-        }
-        Ok(())
     }
 }
 
@@ -738,102 +540,4 @@ struct Declared {
     kind: u32,
     entries: u32,
     value_size: u32,
-}
-
-/// A number that may be set before a program runs.
-#[derive(Clone, Debug)]
-pub struct Parameter {
-    /// Without `_q` and its number.
-    pub name: String,
-    /// Content of the object.
-    pub default: f64,
-    /// The least that its type holds.
-    pub least: f64,
-    /// The greatest.
-    pub most: f64,
-    /// It is a `bool`.
-    pub flag: bool,
-    pub(crate) address: u64,
-    /// Where it lies in the file.
-    file_at: usize,
-    pub(crate) size: usize,
-    signed: bool,
-    float: bool,
-    scale: f64,
-}
-
-impl Parameter {
-    /// `None` for values that are no number.
-    fn of(btf: &Btf, name: &str, of: Id) -> Result<Option<Parameter>> {
-        let (signed, float, size) = match btf.plain(of)?.1.kind {
-            Kind::Int { size: size @ (1 | 2 | 4 | 8), signed, .. } => (signed, false, size),
-            Kind::Float { size: 8 } => (true, true, 8),
-            _ => return Ok(None),
-        };
-        let flag = matches!(btf.plain(of)?.1.kind, Kind::Int { flag: true, .. });
-        let scaled = name
-            .rsplit_once("_q")
-            .and_then(|(name, bits)| Some((name, bits.parse().ok().filter(|bits: &u8| *bits < 64)?)));
-        let (name, scale) = scaled.map_or((name, 1.0), |(name, bits)| (name, (1u64 << bits) as f64));
-        let most = if flag { 1.0 } else { 2f64.powi(8 * size as i32 - i32::from(signed)) - 1.0 };
-        let least = if signed { -most - 1.0 } else { 0.0 };
-        let (least, most) = if float { (f64::MIN, f64::MAX) } else { (least / scale, most / scale) };
-        let name = name.to_owned();
-        let parameter = Parameter {
-            name,
-            default: 0.0,
-            least,
-            most,
-            flag,
-            address: 0,
-            file_at: 0,
-            size: size as usize,
-            signed,
-            float,
-            scale,
-        };
-        Ok((!parameter.name.is_empty()).then_some(parameter))
-    }
-
-    /// Value of `bytes` bytes.
-    fn decoded(&self, word: u64) -> f64 {
-        let unused = 64 - 8 * self.size as u32;
-        match (self.float, self.signed) {
-            (true, _) => f64::from_bits(word),
-            (_, true) => ((word << unused) as i64 >> unused) as f64 / self.scale,
-            (_, false) => word as f64 / self.scale,
-        }
-    }
-
-    /// The bytes of a value, rounded where it is a whole number times its scale.
-    pub(crate) fn encoded(&self, value: f64) -> u64 {
-        let whole = (value * self.scale).round();
-        match (self.float, whole < 0.0) {
-            (true, _) => value.to_bits(),
-            (_, true) => whole as i64 as u64,
-            (_, false) => whole as u64,
-        }
-    }
-
-    /// Refuses a value that it does not hold.
-    ///
-    /// # Errors
-    /// Allowed values.
-    pub fn check(&self, value: f64) -> Result<()> {
-        let Parameter { name, least, most, .. } = self;
-        match self.holds(value) {
-            true => Ok(()),
-            false if (*least..=*most).contains(&value) => {
-                Err(Error::new(format!("parameter {name} cannot be {value}; allowed: whole numbers")))
-            }
-            false => {
-                Err(Error::new(format!("parameter {name} cannot be {value}; allowed: numbers from {least} to {most}")))
-            }
-        }
-    }
-
-    /// Whether it holds this exactly, or as nearly as its scale allows.
-    pub fn holds(&self, value: f64) -> bool {
-        (self.least..=self.most).contains(&value) && (self.float || self.scale > 1.0 || value.fract() == 0.0)
-    }
 }
