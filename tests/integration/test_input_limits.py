@@ -30,7 +30,7 @@ def test_file_of_the_size_limit_is_read(tmp_path: Path) -> None:
 
 
 def test_file_that_grows_after_its_size_was_checked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The size that the system reports is 0 for files of /proc, and stale for a file that another process appends to."""
+    """The reported size is 0 for files of /proc, and stale for a file that another process appends to."""
     file = tmp_path / "a"
     file.write_bytes(b"x" * 101)
     real = os.fstat

@@ -32,7 +32,7 @@ COMMANDS = {
     "evaluate": ["evaluate", "bbr", "--only", "grid,iot", "--seeds", "6"],
 }
 
-REPORT = b"the report is DIR/index.html; scenarios, results and pictures are beside it\n"
+REPORT = b"wrote the report DIR/index.html, with scenarios, results, and plots in its directory\n"
 """Line of `reproduce` about where its report is."""
 
 KILLS = 6

@@ -503,7 +503,7 @@ def test_the_process_of_a_run_that_ends_names_its_algorithms(program: Program, t
     for way, how in {"os._exit(7)": "with exit status 7", "os.kill(os.getpid(), 9)": "by SIGKILL"}.items():
         (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", way))
         said = line_of(program("compare", "s.toml", *NAMED), 1)
-        assert said == f"the process of a run ended {how} before its run; its algorithms: plain-aimd (aimd.py)"
+        assert said == f"algorithm plain-aimd (aimd.py): the process of its run ended {how}"
 
 
 def test_what_is_no_algorithm_names_its_file(program: Program, tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def test_tests_wheels_releases_and_docs_have_workflows() -> None:
         "wheels",
         "release",
         "docs",
+        "crates",
         "mutants",
     }
 

@@ -21,10 +21,8 @@
 //!   the burst give it.
 //! - Of kernels with BBRv3 `skb_marked_lost`, `tso_segs`, `CA_EVENT_TLP_RECOVERY` and the members of `rate_sample` that BBRv3 reads are there, but
 //!   for `is_acking_tlp_retrans_seq`, `is_ack_delayed` and the marks of a sample (`delivered_ce` counts those of the ACK).
-//! - `ecn_flags` has ECN as negotiated, also where the scenario has it off; then there are no marks.
+//! - `ecn_flags` reports ECN as negotiated, even if the scenario has it off; then there are no marks.
 //! - `sndbuf_expand` and `release` are not called: nothing here depends on either.
-
-mod events;
 
 use crate::error::Fault;
 use crate::load::Program;
@@ -35,6 +33,8 @@ use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, RateSample, Signal, Start};
 use std::fmt::{self, Display};
 use std::sync::{Arc, LazyLock};
+
+mod events;
 
 /// The clock when a connection begins: no kernel's clock is at 0, which programs take for "never".
 const BEGINNING: Nanos = 1000 * SECOND;

@@ -294,6 +294,7 @@ impl Dice {
                     let drawn = self.pick(&[min, max, default, min + x * (max - min), min + x.powi(8) * (max - min)]);
                     Value::Number(drawn.clamp(min, max))
                 }
+                (Kind::Whole { min, max }, _) => Value::Whole(self.uniform(min..=max)),
                 (Kind::Flag, Some(Value::Flag(default))) => Value::Flag(!default),
                 (Kind::Choice(names), _) if names.len() > 1 => Value::Name(self.pick(&names[1..])),
                 _ => continue,
