@@ -155,7 +155,9 @@ def test_measured_tables_are_those_of_the_records(tables: ModuleType) -> None:
         if path.stem in tables.PAPERS
         for item in json.loads(path.read_text())
     }
-    drawn |= {match[2] for match in found if match[2].startswith(("settings-", "parameters-", "deviations-", "metrics-"))}
+    drawn |= {
+        match[2] for match in found if match[2].startswith(("settings-", "parameters-", "deviations-", "metrics-"))
+    }
     papers = {match[2] for match in found if match[2].startswith("paper-")}
     shown = [item.id for name in papers for item in select(name.removeprefix("paper-"))]
     assert sorted(shown) == sorted(recorded)
