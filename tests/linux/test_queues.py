@@ -64,8 +64,8 @@ IN_STEP = [("fq-codel", "reno", 4, False), ("fq-codel", "vegas", 4, False)]
 """Cases in which a tenth of the utilization depends on whether the four flows are cut together or in turn.
 
 Any small difference decides that (Floyd and Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992).
-For these, the mean over several delays on Linux is compared with the range of seeds in the simulator. Its hosts take up to
-a packet's time to answer an ACK.
+For these, the mean over several delays on Linux is compared with the range of seeds in the simulator. Its hosts take
+up to a packet's time to answer an ACK.
 """
 IN_STEP_MS = (48.6, 48.8, 49, 49.2)
 
