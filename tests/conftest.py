@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 import json
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -53,6 +55,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The report's tests come first, then those of Linux: they take longest, and workers should end together."""
     order = ["test_reproduction.py", "test_report.py", "linux"]
     items.sort(key=lambda item: [name not in item.path.parts for name in order])
+
+
+def module_of(path: Path) -> ModuleType:
+    """Module that a file outside of the package defines; it is not added to ``sys.modules``."""
+    spec = importlib.util.spec_from_file_location(f"tested_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def imports_from(folder: Path) -> Iterator[None]:
+    """Context in which Python imports from a folder. Its modules are forgotten afterwards."""
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield
+    for name in set(sys.modules) - before:
+        module = sys.modules[name]
+        places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+        if any(place.startswith(str(folder)) for place in places):
+            del sys.modules[name]
 
 
 @contextmanager

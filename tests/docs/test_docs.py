@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import json
 import re
 import shlex
@@ -15,7 +14,7 @@ import pytest
 from benchmarks import records
 
 import fullpipe
-from conftest import BUILT_IN, ROOT
+from conftest import BUILT_IN, ROOT, module_of
 from fullpipe import _core
 from fullpipe._cli import fullpipe_command
 from fullpipe.papers import select
@@ -110,12 +109,7 @@ def test_every_queueing_discipline_has_a_page() -> None:
 
 def load(name: str) -> ModuleType:
     """A program of ``docs``."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(ROOT / f"docs/{name}.py")
 
 
 @pytest.fixture(scope="module")

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, module_of
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 
 
 def ran(path: Path) -> dict[str, Any]:
     """What a notebook's cells define."""
-    spec = importlib.util.spec_from_file_location(f"notebook_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    _, defined = module.app.run()
+    _, defined = module_of(path).app.run()
     return dict(defined)
 
 

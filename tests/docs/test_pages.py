@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shlex
@@ -10,13 +9,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path, PurePosixPath
-from types import ModuleType
 
 import click
 import pytest
 
 import fullpipe
-from conftest import ROOT
+from conftest import ROOT, module_of
 from fullpipe import Scenario, _core
 from fullpipe._cli import fullpipe_command
 
@@ -48,16 +46,7 @@ def name(page: Path) -> str:
 every_page = pytest.mark.parametrize("page", PAGES, ids=name)
 
 
-def load_site() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("site_of_docs", ROOT / "docs/site.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-site = load_site()
+site = module_of(ROOT / "docs/site.py")
 
 
 def blocks(page: Path, *languages: str) -> list[str]:

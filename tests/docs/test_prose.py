@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import os
 import re
 import subprocess
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, module_of
 
 TEXTLINT = ROOT / "prose/node_modules/.bin/textlint"
 TERMS: dict[str, list[list[str]]] = json.loads((ROOT / "prose/terms.json").read_text())
 
 
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("extract_prose", ROOT / "prose/extract.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-extract = load()
+extract = module_of(ROOT / "prose/extract.py")
 
 SOURCE = '''"""Module."""
 import click

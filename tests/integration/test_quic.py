@@ -5,13 +5,12 @@ Their unit tests run with cargo. ``make test-adapters`` builds and runs both.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, module_of
 
 PROGRAM = ROOT / "target/debug/fullpipe-quic"
 TOLERANCE = 0.05
@@ -50,11 +49,7 @@ def test_faults_are_a_line() -> None:
 
 
 def test_recorded_metrics_are_near_those_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("quic", ROOT / "benchmarks/quic.py")
-    assert spec is not None
-    assert spec.loader is not None
-    quic = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(quic)
+    quic = module_of(ROOT / "benchmarks/quic.py")
     monkeypatch.setattr(quic, "PROGRAM", PROGRAM)
     record = json.loads(quic.RECORD.read_text(encoding="utf-8"))
     name = "10 Mbit/s, 100 ms, 1 BDP"

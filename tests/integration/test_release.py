@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -16,18 +15,13 @@ import pytest
 import yaml
 
 import fullpipe
-from conftest import ROOT
+from conftest import ROOT, module_of
 
 
 def module(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"release/{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "release")
-        spec.loader.exec_module(found)
-    return found
+        return module_of(ROOT / f"release/{name}.py")
 
 
 @pytest.fixture(scope="module")

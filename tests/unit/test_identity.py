@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fullpipe
+from conftest import imports_from
 from fullpipe import Scenario
 from fullpipe.identity import Identity
 from fullpipe.own import identity_of, load_algorithms
@@ -51,14 +52,10 @@ class Identified(fullpipe.Classic):
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that Python imports from; its modules are forgotten afterwards."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if (file := getattr(sys.modules[name], "__file__", None)) and file.startswith(str(tmp_path)):
-            del sys.modules[name]
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder that Python imports from."""
+    with imports_from(tmp_path):
+        yield tmp_path
 
 
 def identity(folder: Path, *, line: str = "pass", imports: str = "", options: str = "", **replaced: str) -> Identity:

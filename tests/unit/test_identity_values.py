@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import imports_from
 from fullpipe import identity
 from fullpipe.identity import Identity, UnknownContent, Walk, file_digest, identify
 
@@ -25,13 +26,10 @@ def hash_of(value: object) -> str:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that Python imports from; its modules are forgotten afterwards."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder that Python imports from."""
+    with imports_from(tmp_path):
+        yield tmp_path
 
 
 def imported_class(folder: Path, module: str, text: str) -> type:
