@@ -54,14 +54,6 @@ class OwnAimd(fullpipe.Classic):
         return w * KEEP
 """
 
-LIBRARY = """
-#include <stdlib.h>
-#include <stdbool.h>
-void on_start(void *state, const void *start) {}
-int on_ack(double *state, const void *flow, const void *ack) { ENDS; return 0; }
-int on_congestion(double *state, const void *flow, long signal) { return 1; }
-"""
-
 OF_LIBRARY = """
 import fullpipe, math
 @fullpipe.algorithm("crashing", library="./own.so")
@@ -423,6 +415,7 @@ def no_workers(build: Build) -> str:
 
 def crashing_library(command: str, ends: str) -> Callable[[Build], str]:
     """12. Library of a custom algorithm that ends its process."""
+    from test_crashes import LIBRARY
 
     def probe(build: Build) -> str:
         build.write(own__c=LIBRARY.replace("ENDS", ends), own__py=OF_LIBRARY, small__toml=SMALL)
