@@ -47,7 +47,7 @@ impl Compression {
 
     /// State at the beginning of another connection.
     pub fn reset(self) -> Compression {
-        let quick = if self.delay > 0 { QUICK } else { 0 };
+        let quick = if self.is_on() { QUICK } else { 0 };
         Compression { delay: self.delay, quick, ..Compression::default() }
     }
 
@@ -70,7 +70,7 @@ impl Compression {
 
     /// Delay of the ACK of a segment behind the hole; `None` if it leaves at once.
     pub fn delay(&mut self) -> Option<Nanos> {
-        if self.delay == 0 || self.quick > 0 || self.compressed >= MAX_COMPRESSED {
+        if !self.is_on() || self.quick > 0 || self.compressed >= MAX_COMPRESSED {
             return None;
         }
         if self.at_once < AT_ONCE {
@@ -88,7 +88,7 @@ impl Compression {
 
     /// A segment has arrived that was acknowledged before.
     pub fn on_duplicate(&mut self) {
-        if self.delay > 0 {
+        if self.is_on() {
             self.quick = QUICK;
         }
     }
