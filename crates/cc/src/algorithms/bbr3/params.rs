@@ -173,10 +173,9 @@ impl Constants {
     /// Constants of a connection, and the RTT of its first pacing rate.
     pub fn new(params: &Params, segment_bytes: u32) -> (Constants, Nanos) {
         let given = Bbr3Params::read(params);
-        let known = |value: Option<f64>| value.expect("every parameter has a value");
         let nanos = |time_s: f64| (time_s * SECOND as f64) as Nanos;
         let quantum_bytes = known(given.quantum_bytes);
-        let drain_rounds = given.drain_rounds.expect("every parameter has a value");
+        let drain_rounds = known(given.drain_rounds);
         let constants = Constants {
             linux: given.variant == Bbr3Variant::LinuxV3,
             full_bw_rounds: given.full_bw_rounds,
@@ -217,4 +216,9 @@ impl Constants {
         };
         (constants, nanos(given.initial_rtt))
     }
+}
+
+/// Value of a parameter whose default depends on the variant. [`Params`] has filled it in.
+fn known<T>(value: Option<T>) -> T {
+    value.expect("every parameter has a value")
 }
