@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe._core import Column
-from fullpipe.metrics import METRICS, metric
+from fullpipe.metrics import metric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,13 +45,13 @@ def described(table: pa.Table) -> pa.Table:
     fields = []
     for field in table.schema:
         one = metric(field.name)
-        known = one.id.rpartition(".")[2].removeprefix("reverse_") in METRICS
         texts: dict[bytes | str, bytes | str] = {
             "title": one.full_title,
             "unit": one.unit,
             "definition": one.definition,
         }
-        fields.append(field.with_metadata(texts) if known else field)
+        # The registry has a definition of each metric.
+        fields.append(field.with_metadata(texts) if one.definition else field)
     whole: Any = table.schema.metadata
     return table.cast(pa.schema(fields, whole)) if fields else table
 
