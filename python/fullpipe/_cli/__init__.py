@@ -65,12 +65,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the first argument names, or the one that is like it in a message."""
-        if (
-            args[0] not in COMMANDS
-            and args[0] not in ALIASES
-            and not args[0].startswith("-")
-            and not ctx.resilient_parsing
-        ):
+        known = args[0] in COMMANDS or args[0] in ALIASES
+        if not known and not args[0].startswith("-") and not ctx.resilient_parsing:
             ctx.fail(unknown("command", args[0], COMMANDS))
         return super().resolve_command(ctx, args)
 
