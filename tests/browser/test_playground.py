@@ -611,13 +611,13 @@ def test_there_is_no_address_of_what_the_page_can_not_run() -> None:
 
 
 def test_the_command_writes_the_page(program: Program, tmp_path: Path) -> None:
-    done = program("playground", "--out", "page.html")
+    done = program("bench", "--out", "page.html")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "page.html").read_text() == PAGE.read_text()
-    assert program("playground", "--out", ".").returncode == 2
-    assert program("playground", "--out", "no/where.html").returncode == 2
+    assert program("bench", "--out", ".").returncode == 2
+    assert program("bench", "--out", "no/where.html").returncode == 2
     (tmp_path / "bad.toml").write_text("duration = 5")
-    done = program("playground", "bad.toml")
+    done = program("bench", "bad.toml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "bad.toml:1: duration" in done.stderr
 
@@ -632,7 +632,7 @@ def test_the_command_opens_the_page_with_a_scenario(
     opener.write_text(f"#!{sys.executable}\nimport sys\nopen({str(tmp_path / 'opened')!r}, 'w').write(sys.argv[1])\n")
     opener.chmod(0o755)
     surroundings = {**os.environ, "BROWSER": str(opener), "TMPDIR": str(tmp_path)}
-    done = subprocess.run([PROGRAM, "playground", file], env=surroundings, capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, "bench", file], env=surroundings, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     address = (tmp_path / "opened").read_text()
     assert Path(done.stdout.strip()).as_uri() == address

@@ -160,7 +160,7 @@ def test_an_items_scenario_is_tried_in_the_bench(browser: Browser, page_file: Pa
     page.goto(f"{page_file.as_uri()}#{item}")
     tries = page.locator("article:visible .try")
     tries.locator("select").select_option(label=TRIED[item])
-    tries.locator("code", has_text=f"fullpipe playground {item}/{TRIED[item]}/scenario.toml").wait_for()
+    tries.locator("code", has_text=f"fullpipe bench {item}/{TRIED[item]}/scenario.toml").wait_for()
     with context.expect_page() as opened:
         tries.locator(".go").click()
     playground = opened.value

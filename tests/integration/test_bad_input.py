@@ -353,10 +353,10 @@ def test_one_where_several_are_asked_for(ask: Callable[[Scenario], object], said
 def test_a_playground_that_cannot_be_written_is_refused(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check(program("playground", "--out", "no/page.html"), "there is no directory no")
-    check(program("playground", "--out", "."), "is a directory")
+    check(program("bench", "--out", "no/page.html"), "there is no directory no")
+    check(program("bench", "--out", "."), "is a directory")
     # As on a file system that is mounted to be read.
     monkeypatch.setattr("fullpipe._util.files.os.access", lambda *_: False)
     with pytest.raises(InputError, match=r"page\.html: the directory .* can't be written"):
-        fullpipe_command.main(["playground", "--out", str(tmp_path / "page.html")], standalone_mode=False)
+        fullpipe_command.main(["bench", "--out", str(tmp_path / "page.html")], standalone_mode=False)
     assert not list(tmp_path.iterdir())

@@ -79,7 +79,7 @@ COMMANDS: dict[str, list[str]] = {
     "run": ["run", "FILE"],
     "compare": ["compare", "FILE", "--algorithms", "reno,vegas"],
     "sweep": ["sweep", "FILE"],
-    "playground": ["playground", "FILE", "--out", "page.html"],
+    "bench": ["bench", "FILE", "--out", "page.html"],
     "load": ["run", "small.toml", "--load", "FILE"],
     "object": ["compare", "small.toml", "--algorithms", "FILE"],
     "trace": ["run", "small.toml", "--set", "links.0.rate=", "--set", "links.0.trace=FILE"],

@@ -125,7 +125,7 @@ def test_objects_and_their_source_are_inside(installed: Path) -> None:
 
 
 def test_the_page_is_inside(installed: Path, tmp_path: Path) -> None:
-    assert fullpipe(installed, "playground", "--out", str(tmp_path / "playground.html")).returncode == 0
+    assert fullpipe(installed, "bench", "--out", str(tmp_path / "playground.html")).returncode == 0
     assert "<title>fullpipe playground</title>" in (tmp_path / "playground.html").read_text()
 
 

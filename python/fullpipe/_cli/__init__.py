@@ -31,13 +31,13 @@ COMMANDS = {
     "algorithms": "List the algorithms, their papers and parameters.",
     "queues": "List the queueing disciplines, their sources and parameters.",
     "reproduce": "Reproduce the papers' tables and figures.",
-    "playground": "Open the playground, a page in the browser that simulates each change.",
     "linux": "Run scenarios on a real Linux kernel, and load algorithms into yours.",
+    "bench": "Open the playground, a page in the browser that simulates each change.",
 }
 """The commands and their summaries. Each command is the function `command` of the module of its name."""
 
-ALIASES = {"bench": "playground"}
-"""Former names of commands, which scripts may still use. The help does not list them."""
+ALIASES = {"playground": "bench"}
+"""Other names of commands. The help does not list them."""
 
 NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """What click raises where arguments are missing altogether; its text is the help. None before click 8.2."""
@@ -54,7 +54,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command called ``cmd_name``, which may be a former name."""
+        """The command called ``cmd_name``, also by another name."""
         cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None

@@ -130,7 +130,7 @@ def _tries(outcome: Outcome) -> dict[str, Any] | None:
     for name, scenario in outcome.scenarios.items():
         text = text_for(scenario, f"{outcome.item.id}, {name}: {outcome.item.title}.")
         if text is not None:
-            command = shlex.join(["fullpipe", "playground", f"{outcome.item.id}/{name}/scenario.toml"])
+            command = shlex.join(["fullpipe", "bench", f"{outcome.item.id}/{name}/scenario.toml"])
             found[name] = [name, text, command]
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""``fullpipe playground``."""
+"""``fullpipe bench``: opens the playground."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fullpipe.scenario import Scenario, parse
 __all__ = ["command"]
 
 
-@click.command("playground")
+@click.command("bench")
 @click.argument("file", required=False, shell_complete=files)
 @click.option("--out", metavar="PAGE", help="Write the page to this file instead of opening it.")
 def command(file: str | None, out: str | None) -> None:
@@ -45,7 +45,7 @@ def _text(file: str) -> str:
 
 
 def _kept(html: str) -> Path:
-    """New file with the page. It is kept, because the browser reads it after this program has ended."""
+    """New file with the page, which the browser reads after this program has ended."""
     place = Path(tempfile.mkdtemp(prefix="fullpipe-")) / "playground.html"
     place.write_text(html, encoding="utf-8")
     return place
