@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -78,12 +79,37 @@ def test_run_names_the_algorithm_and_how_its_process_ended(tmp_path: Path, ends:
 
 @pytest.mark.parametrize("ends", ["*(volatile int *)8 = 1", "exit(0)"])
 @pytest.mark.parametrize("command", ["compare", "duel", "evaluate"])
-def test_experiment_ends_in_one_line_and_writes_nothing(tmp_path: Path, command: str, ends: str) -> None:
+def test_other_runs_of_an_experiment_are_completed_and_failed_ones_named(
+    tmp_path: Path, command: str, ends: str
+) -> None:
     build(tmp_path, ends)
-    done = execute(tmp_path, *COMMANDS[command], "--out", "out")
+    done = execute(tmp_path, *COMMANDS[command], "--json", "--out", "out")
+    why = f"algorithm crashing: the process of its run ended {ENDINGS[ends]}"
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert re.match(rf"fullpipe: {FAILED[command]} runs failed, run \d+: {why}; also runs? \d", line), line
+    plain = json.loads(done.stdout)
+    kept = {name: plain[name] for name in ("failed", "runs") if name in plain}
+    errors = [row["error"] for rows in kept.values() for row in rows if row.get("error")]
+    assert errors == [why] * int(FAILED[command].split()[0])
+    runs = [row for row in kept["runs"] if "error" not in row] if "runs" in kept else plain["criteria"][0]["cells"]
+    assert runs
+    assert len(list((tmp_path / "out").glob("*.json"))) >= 1
+    shown = execute(tmp_path, *COMMANDS[command])
+    assert shown.returncode == 1
+    assert why in shown.stdout
+
+
+FAILED = {"compare": "2 of 4", "duel": "8 of 12", "evaluate": "2 of 6"}
+"""Failed runs of `COMMANDS`, and all runs."""
+
+
+def test_experiment_of_which_all_runs_fail_ends_in_one_line(tmp_path: Path) -> None:
+    build(tmp_path, "abort()")
+    done = execute(tmp_path, "compare", "small.toml", "--algorithms", "own.py", "--out", "out")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"fullpipe: algorithm crashing: the process of its run ended {ENDINGS[ends]}\n"
-    assert not (tmp_path / "out" / "result.json").exists()
+    assert done.stderr == "fullpipe: algorithm crashing: the process of its run ended by SIGABRT\n"
+    assert not (tmp_path / "out" / "comparison.json").exists()
 
 
 @pytest.mark.parametrize("ends", ["*(volatile int *)8 = 1", "exit(0)"])

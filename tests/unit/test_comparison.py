@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,19 @@ from fullpipe._util.display import Shown
 from fullpipe._util.files import MANIFEST
 from fullpipe.errors import InputError
 from fullpipe.experiments.comparison import Comparison
-from fullpipe.runs.design import Run
-from fullpipe.runs.measure import Row
+from fullpipe.runs.design import Done, Run
 from fullpipe.runs.runner import Runner
 
 
 class Runs:
-    """Stands for `Runner.all_rows`: notes what it is asked for, and tells progress halfway."""
+    """Replacement of `Runner.rows` that notes its arguments and reports progress halfway."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[dict[str, Scenario], str, int | None]] = []
         self.stops: list[threading.Event | None] = []
         self.others: list[tuple[str | None, int | str | None]] = []
 
-    def __call__(self, runner: Runner, design: Sequence[Run]) -> list[Row]:
+    def __call__(self, runner: Runner, design: Sequence[Run]) -> Generator[Done]:
         seeds = [(run.seed or 0) - run.case.scenario.seed for run in design]
         assert set(seeds) <= {0, 1}
         first = {str(i): run.case.scenario for i, (run, seed) in enumerate(zip(design, seeds, strict=True)) if not seed}
@@ -39,13 +38,13 @@ class Runs:
         self.others.append((runner.kernel, runner.options.memory))
         if runner.options.progress is not None:
             runner.options.progress(1.0, float(len(design)))
-        return [{"result": by_hand(engine=runner.engine)} for _ in design]
+        yield from (Done(run, {"result": by_hand(engine=runner.engine)}) for run in design)
 
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     stand_in = Runs()
-    monkeypatch.setattr(Runner, "all_rows", lambda runner, design: stand_in(runner, design))
+    monkeypatch.setattr(Runner, "rows", lambda runner, design: stand_in(runner, design))
     return stand_in
 
 

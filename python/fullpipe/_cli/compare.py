@@ -44,9 +44,9 @@ def command(
     kernel: str | None,
     output: Output,
     place: Placement,
-) -> None:
+) -> int:
     """Run the scenario in FILE with several algorithms, or on several engines. All flows use one algorithm at a
-    time.
+    time. Exit status 1 if a run fails.
     """
     names = None if algorithms is None else algorithms_in(algorithms)
     scenario = load(file, settings, duration)
@@ -60,4 +60,4 @@ def command(
     parts = comparison.shown(output.columns)
     if baseline is not None:
         parts.append(comparison.shown_comparison(baseline, output.columns))
-    output.deliver(comparison, parts=parts)
+    return output.deliver(comparison, parts=parts)

@@ -35,8 +35,11 @@ def command(
     kernel: str | None,
     output: Output,
     place: Placement,
-) -> None:
-    """Let two algorithms compete in the scenario in FILE: each solo, n/2 : n/2, and 1 vs n-1."""
+) -> int:
+    """Let two algorithms compete in the scenario in FILE: each solo, n/2 : n/2, and 1 vs n-1.
+
+    Exit status 1 if a run fails.
+    """
     names = algorithms_in(algorithms)
     scenario = load(file, settings, duration)
     output.check()
@@ -53,4 +56,4 @@ def command(
             progress=progress,
             **place,
         )
-    output.deliver(outcome, saved=True)
+    return output.deliver(outcome, saved=True)

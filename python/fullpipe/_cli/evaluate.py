@@ -56,7 +56,7 @@ def command(
     place: Placement,
 ) -> int:
     """Evaluate ALGORITHM by RFC 9743: a verdict per criterion. For each metric, the baseline is the one of NewReno
-    and CUBIC with the worse mean.
+    and CUBIC with the worse mean. Exit status 1 if a run fails.
 
     ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for a custom
     algorithm, or FILE.o for a kernel object file.
@@ -83,5 +83,5 @@ def command(
     called = click.get_current_context().meta["fullpipe.asked"]
     with progress_bar("evaluate", "runs") as progress:
         card = evaluate(**chosen, **place, progress=progress, called=called)
-    output.deliver(card)
-    return 1 if strict and card.worse else 0
+    failed = output.deliver(card)
+    return 1 if failed or (strict and card.worse) else 0

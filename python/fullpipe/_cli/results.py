@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, cast
 
 import click
 
-from fullpipe._cli.output import kernel_option, print_json, show, words
+from fullpipe._cli.output import kernel_option, note, print_json, show, words
 from fullpipe._util.display import FORMATS, Shown, csv_text, latex, markdown
 from fullpipe._util.files import check_directory, check_free, check_picture
+from fullpipe.experiments.failures import failures_line
 from fullpipe.runs.memory import parse_bytes
+from fullpipe.runs.results import Results
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,19 +84,23 @@ class Output:
         if self.out is not None:
             (check_directory if continues else check_free)(self.out)
 
-    def deliver(self, what: Deliverable, *, saved: bool = False, parts: Sequence[Shown | str] | None = None) -> None:
-        """Writes the plot and the directory, and prints the result.
+    def deliver(self, what: Deliverable, *, saved: bool = False, parts: Sequence[Shown | str] | None = None) -> int:
+        """Writes the plot and the directory, and prints the result. The exit status is 1 if runs failed.
 
         Args:
             what: The result.
             saved: Whether the directory is written already.
-            parts: Tables and lines to print in place of the result's own.
+            parts: Tables and lines to print instead of `Deliverable.shown`.
         """
         if self.plot is not None:
             what.plot(self.plot)
         if self.out is not None and not saved:
             what.save(self.out)
         self.print(what, parts)
+        if not isinstance(what, Results) or not what.failed:
+            return 0
+        note(failures_line(what))
+        return 1
 
     def print(self, what: Deliverable, parts: Sequence[Shown | str] | None = None) -> None:
         """Prints the result in the format."""

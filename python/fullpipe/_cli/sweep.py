@@ -7,7 +7,8 @@ import click
 from fullpipe._cli.output import note, progress_bar, resumable
 from fullpipe._cli.results import Output, Placement, engine_options, output_options, placement
 from fullpipe._cli.scenarios import changing, named, scenario_options, text_of
-from fullpipe.experiments.sweep import Sweep, read_plan, sweep_plan
+from fullpipe.experiments.failures import failures_line
+from fullpipe.experiments.sweep import read_plan, sweep_plan
 from fullpipe.experiments.sweep.axes import find_axis, find_value
 from fullpipe.runs.engines import ENGINES
 from fullpipe.runs.figures import find_metric
@@ -68,12 +69,5 @@ def command(
         outcome.plot(output.plot, x=x, metric=y or "goodput_bps", by=by)
     if outcome.failed:
         again = "" if output.out is None else "; a re-run tries them again"
-        note(f"{_failures(outcome)}{again}")
+        note(f"{failures_line(outcome)}{again}")
         context.exit(1)
-
-
-def _failures(outcome: Sweep) -> str:
-    """Number of failed runs, and the failure of the first one."""
-    rows = zip(outcome.runs["run"].to_pylist(), outcome.runs["error"].to_pylist(), strict=True)
-    run, why = next((run, error) for run, error in rows if error)
-    return f"{outcome.failed} of {outcome.plan.runs} runs failed, run {run}: {why}"

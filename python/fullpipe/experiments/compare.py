@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from fullpipe._util.files import check_free
 from fullpipe._util.text import listed, with_params
 from fullpipe.errors import InputError, ScenarioError, check_several
-from fullpipe.experiments.comparison import Comparison
+from fullpipe.experiments.comparison import Comparison, Failure
+from fullpipe.experiments.failures import all_done, raise_if_all_failed
 from fullpipe.own import as_algorithm
 from fullpipe.registry import without_defaults
-from fullpipe.runs.design import Case, Run
+from fullpipe.runs.design import Case, Done, Run, error_line
 from fullpipe.runs.engines import check_engines
 from fullpipe.runs.measure import name_of, whole
 from fullpipe.runs.notebook import shows_progress
@@ -33,8 +34,8 @@ SEEDS = 5
 MOST_SEEDS = 1000
 """Runs of each algorithm, at most."""
 
-Runs = dict[tuple[str, int], Result]
-"""Results by label and number of the seed, from 0."""
+Runs = dict[tuple[str, int], Done]
+"""Runs by label and number of the seed, from 0."""
 
 
 @shows_progress("runs")
@@ -53,30 +54,31 @@ def compare(
     stop: threading.Event | None = None,
 ) -> Comparison:
     """Runs a scenario with each algorithm, engine, and seed. All flows use the algorithm, and its loss recovery too,
-    unless the scenario names one. Engines run one after the other. Where there are several, a result is called
-    "algorithm on engine".
+    unless the scenario names one. Engines run one after the other. With several engines, a result is called
+    "algorithm on engine". A run that fails does not stop the others.
 
     Args:
         scenario: The scenario; also a TOML file's path, or a dictionary with its keys.
         algorithms: Names, tables such as ``{"name": "vegas", "alpha": 2}``, declared classes, or files as for
-            `evaluate`; None for the scenario as it is.
-        seeds: Runs of each algorithm, 1 to 1000, with the scenario's seed and those after it: all algorithms have the
-            same seeds. By default 5, or 1 where two seeds give equal metrics, and 1 if an engine is "linux". Only the
-            runs with the first seed have series.
+            `evaluate`; None for the algorithms of the scenario.
+        seeds: Runs of each algorithm, 1 to 1000, from the scenario's seed on; all algorithms use equal seeds. By
+            default 5, or 1 if two seeds give equal metrics, and 1 if an engine is "linux". Only the runs with the first
+            seed have series.
         engine: Engine of the runs; or several.
         kernel: As for `run`.
-        workers: Runs at a time; None for the number of cores.
-        dask: Address of a Dask scheduler, or a client, whose cluster makes the simulator's runs; None for this machine.
+        workers: Concurrent runs; None for one per core.
+        dask: Address of a Dask scheduler, or a client, for the runs of the simulator; None for this machine.
         memory: As for `run_many`; on a cluster, the limit of each worker.
         out: Directory that the comparison is saved into (`Comparison.save`).
-        progress: Called with the runs done and those to do in all.
+        progress: Function that is called with the number of finished runs and the number of all runs.
         stop: As for `run_many`.
 
     Raises:
-        ScenarioError: There is no such algorithm or parameter, or the scenario has no flows.
-        InputError: No algorithm is given, or one is given twice; an engine or a kernel is not there; that number of
-            seeds is not allowed; no Dask scheduler answers.
+        ScenarioError: An algorithm or parameter is unknown, or the scenario has no flows.
+        InputError: No algorithm is given, or one is given twice; an engine or a kernel is unknown; the number of seeds
+            is not allowed; no Dask scheduler answers.
         Cancelled: ``stop`` was set.
+        Exception: All runs of an engine failed; this is the first failure.
     """
     check_several("algorithms", algorithms)
     engines = [engine] if isinstance(engine, str) else list(engine)
@@ -91,20 +93,22 @@ def compare(
     if out is not None:
         check_free(out)
     most = seeds or (1 if "linux" in engines else SEEDS)
-    results: dict[str, list[Result]] = {}
+    results: dict[str, list[Result | Failure]] = {}
     exact = seeds is None and most > 1
     for i, name in enumerate(engines):
         options = RunOptions(workers, memory, stop, _shifted(progress, i, len(engines), most * len(scenarios)), dask)
-        runner = Runner(options, engine=name, kernel=kernel if name == "linux" else None)
+        kernel_of = kernel if name == "linux" else None
+        runner = Runner(options, engine=name, kernel=kernel_of, tolerates=(BaseException,))
         made = _run(runner, scenarios, 0, min(most, 2) if seeds is None else most)
         if exact and (most <= 2 or _differ(made)):
             made |= _run(runner, scenarios, 2, most)
             exact = False
         elif exact:
-            made = {key: result for key, result in made.items() if key[1] == 0}
+            made = {key: done for key, done in made.items() if key[1] == 0}
+        raise_if_all_failed(list(made.values()))
         for label in scenarios:
             called = label if len(engines) == 1 else f"{label} on {name}"
-            results[called] = [result for (of, _), result in made.items() if of == label]
+            results[called] = [_outcome(done, name) for (of, _), done in made.items() if of == label]
     outcome = Comparison(results, exact=exact)
     if out is not None:
         outcome.save(out)
@@ -112,23 +116,26 @@ def compare(
 
 
 def _run(runner: Runner, scenarios: Mapping[str, Scenario], first: int, last: int) -> Runs:
-    """Runs with the seeds from one number up to another one; those after the first seed have no series."""
+    """Runs with a range of seeds; only those with the first seed have series."""
     places = [(label, number) for number in range(first, last) for label in scenarios]
-    cases = [
-        Case(scenarios[label], changes={"series_interval": "off"} if number else {}, measure=MEASURE)
-        for label, number in places
-    ]
-    runs = [
-        Run(i, case, case.scenario.seed + number)
-        for i, (case, (_, number)) in enumerate(zip(cases, places, strict=True))
-    ]
-    rows = runner.all_rows(runs)
-    found = {place: row["result"] for place, row in zip(places, rows, strict=True)}
+    runs = []
+    for i, (label, number) in enumerate(places):
+        case = Case(scenarios[label], changes={"series_interval": "off"} if number else {}, measure=MEASURE)
+        runs.append(Run(i, case, case.scenario.seed + number))
+    found = dict(zip(places, all_done(runner, runs), strict=True))
     return {(label, number): found[label, number] for label in scenarios for number in range(first, last)}
 
 
+def _outcome(done: Done, engine: str) -> Result | Failure:
+    if done.row is not None:
+        result: Result = done.row["result"]
+        return result
+    assert done.error is not None
+    return Failure(engine, done.run.scenario().seed, error_line(done.error))
+
+
 def _shifted(progress: Progress | None, place: int, engines: int, runs: int) -> Progress | None:
-    """Progress of one of several engines, in runs of all of them."""
+    """Progress over all engines, from the progress of one."""
     if progress is None:
         return None
     return lambda done, _total: progress(place * runs + done, engines * runs)
@@ -138,10 +145,10 @@ MEASURE = name_of(whole)
 
 
 def _differ(runs: Runs) -> bool:
-    """Whether the seed changes any metric by more than rounding, which sampling of series affects."""
-    for (label, number), result in runs.items():
-        first = runs[label, 0].figures() if number else {}
-        found = result.figures() if number else {}
+    """Whether the seed changes a metric by more than rounding errors, which depend on the sampling of series."""
+    metrics = {place: done.row["result"].figures() for place, done in runs.items() if done.row is not None}
+    for (label, number), found in metrics.items():
+        first = metrics.get((label, 0), found) if number else found
         if first.keys() != found.keys() or not all(_equal(first[name], found[name]) for name in first):
             return True
     return False
@@ -156,7 +163,7 @@ def _equal(one: object, other: object) -> bool:
 def _scenarios(
     scenario: Scenario, algorithms: Sequence[str | Mapping[str, object]] | None, engines: Sequence[str]
 ) -> dict[str, Scenario]:
-    """Scenarios that each engine runs, by the names that results have."""
+    """Scenarios by the labels of their results."""
     if algorithms is None:
         if len(engines) < 2:
             raise InputError("nothing to compare; name --algorithms, or at least two engines")
@@ -176,7 +183,7 @@ def _scenarios(
 
 
 def _shortened(algorithm: str | Mapping[str, object]) -> str | Mapping[str, object]:
-    """Algorithm of a scenario without parameters at their defaults: a resolved scenario spells all of them out."""
+    """Algorithm without parameters that have their defaults, because a resolved scenario lists all parameters."""
     return algorithm if isinstance(algorithm, str) else without_defaults(algorithm)
 
 

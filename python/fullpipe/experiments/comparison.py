@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Shown
 from fullpipe._util.files import readable
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import file_name, listed
+from fullpipe.experiments.failures import failed_runs
 from fullpipe.metrics import METRICS
 from fullpipe.runs import tables
+from fullpipe.runs.design import Label
 from fullpipe.runs.figures import FIRST
 from fullpipe.runs.result import Result
 from fullpipe.runs.results import Details, Results, read_details, table_of
@@ -21,47 +24,61 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "Failure"]
 
 Plain = dict[str, object]
-"""A run as its JSON has it: ``algorithm``, and the keys of `Result.to_dict`."""
+"""A run in JSON: ``algorithm``, and the keys of `Result.to_dict`."""
 
 LABELS = ("algorithm",)
 
 
-class Comparison(Results):
-    """Results of one scenario with several algorithms. The label is ``algorithm``.
+@dataclass(frozen=True)
+class Failure:
+    """A run that failed.
 
     Attributes:
-        results: Result of the first seed by algorithm, in the order asked for.
+        engine: Engine of the run.
+        seed: Seed of the scenario.
+        error: The failure in one line.
+    """
+
+    engine: str
+    seed: int
+    error: str
+
+
+class Comparison(Results):
+    """Results of one scenario with several algorithms. The label is ``algorithm``. If a run failed, `runs` has the
+    column ``error``.
+
+    Attributes:
+        results: Result of the first seed by algorithm, unless that run failed.
     """
 
     KIND = "comparison"
 
-    def __init__(self, results: Mapping[str, Result | Sequence[Result]], *, exact: bool = False) -> None:
-        """Takes the results by algorithm, of several seeds in order."""
-        every = [(label, [one] if isinstance(one, Result) else list(one)) for label, one in results.items()]
-        each = [(label, result) for label, of_seeds in every for result in of_seeds]
-        self.results = {label: of_seeds[0] for label, of_seeds in every}
-        self._plain: list[Plain] = [{"algorithm": label, **result.to_dict()} for label, result in each]
-        runs = table_of(
-            [
-                {"run": i, "algorithm": label, "engine": one.engine, "seed": one.scenario.seed, **one.figures()}
-                for i, (label, one) in enumerate(each)
-            ]
-        )
+    def __init__(self, results: Mapping[str, Result | Sequence[Result | Failure]], *, exact: bool = False) -> None:
+        """Results by algorithm, in order of the seeds."""
+        by_label = {label: [one] if isinstance(one, Result) else list(one) for label, one in results.items()}
+        each = [(label, one) for label, of_seeds in by_label.items() for one in of_seeds]
+        self.results = {label: ones[0] for label, ones in by_label.items() if isinstance(ones[0], Result)}
+        self._plain: list[Plain] = [
+            {"algorithm": label, **(one.to_dict() if isinstance(one, Result) else asdict(one))} for label, one in each
+        ]
+        failed = any(isinstance(one, Failure) for _, one in each)
+        runs = table_of([_row(i, label, one, failed) for i, (label, one) in enumerate(each)])
         flows, links = Details(), Details()
-        for i, (_, result) in enumerate(each):
-            for details, name in ((flows, "flows"), (links, "links")):
-                columns = result.columns(name)
-                details.add(i, {key: tables.to_list(column) for key, column in columns.items()})
+        for i, (_, one) in enumerate(each):
+            if isinstance(one, Result):
+                flows.add(i, _plain_columns(one, "flows"))
+                links.add(i, _plain_columns(one, "links"))
         super().__init__(LABELS, runs, flows.table(runs, LABELS), links.table(runs, LABELS), exact=exact)
 
     @property
     def seeds(self) -> int:
-        """Runs of each algorithm, at most."""
+        """Largest number of runs of an algorithm."""
         labels = self.runs["algorithm"].to_pylist()
-        return max((labels.count(label) for label in self.results), default=0)
+        return max((labels.count(label) for label in labels), default=0)
 
     def by_link(self) -> Results:
         """Runs with a row per run and link, and the labels ``algorithm`` and ``link``."""
@@ -77,7 +94,7 @@ class Comparison(Results):
         return Results((*LABELS, "link"), table, exact=self.exact)
 
     def to_dict(self) -> Plain:
-        """All runs as plain values ready for JSON, algorithm by algorithm and seed by seed."""
+        """All runs as plain values ready for JSON, by algorithm and seed. A run that failed has ``error``."""
         return {"exact": self.exact, "runs": self._plain}
 
     def _save_more(self, stage: Path) -> None:
@@ -93,9 +110,11 @@ class Comparison(Results):
         """
         with readable(directory) as place:
             kept = read_json(place / "comparison.json")
+            first = {run["algorithm"]: run for run in reversed(kept["runs"])}
             labels = dict.fromkeys(run["algorithm"] for run in kept["runs"])
             found = cls.__new__(cls)
-            found.results = {label: Result.load(place / file_name(label)) for label in labels}
+            saved = [label for label in labels if "error" not in first[label]]
+            found.results = {label: Result.load(place / file_name(label)) for label in saved}
             found._plain = kept["runs"]
             flows, links = read_details(place)
             Results.__init__(found, LABELS, read_table(place / "runs.parquet"), flows, links, exact=kept["exact"])
@@ -103,13 +122,25 @@ class Comparison(Results):
 
     def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
         """Table that the program prints: means with 95 % confidence intervals, a row per algorithm and link."""
-        return [(self if columns else self.by_link()).shown_summary(columns)]
+        return [(self if columns else self.by_link()).shown_summary(columns), *failed_runs(self)]
 
     def __repr__(self) -> str:
         seeds = f", {self.seeds} seeds" if self.seeds > 1 else ""
-        return f"<Comparison of {listed(self.results)}{seeds}>"
+        return f"<Comparison of {listed(dict.fromkeys(self.runs['algorithm'].to_pylist()))}{seeds}>"
 
     def _own_figure(self, _: str | None) -> Figure:
         from fullpipe.charts.series import comparison_figure
 
         return comparison_figure({label: one.sampled() for label, one in self.results.items()})
+
+
+def _row(number: int, label: str, one: Result | Failure, failed: bool) -> dict[str, Label]:
+    """Row of a run; with the column ``error`` if a run of the comparison failed."""
+    if isinstance(one, Failure):
+        return {"run": number, "algorithm": label, "engine": one.engine, "seed": one.seed, "error": one.error}
+    labels = {"run": number, "algorithm": label, "engine": one.engine, "seed": one.scenario.seed}
+    return {**labels, **({"error": None} if failed else {}), **one.figures()}
+
+
+def _plain_columns(result: Result, name: str) -> dict[str, list[Label]]:
+    return {key: tables.to_list(column) for key, column in result.columns(name).items()}

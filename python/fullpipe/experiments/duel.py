@@ -14,10 +14,11 @@ from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import listed, with_params
 from fullpipe.errors import InputError, ScenarioError, check_several
+from fullpipe.experiments.failures import all_done, failed_runs, failures, raise_if_all_failed
 from fullpipe.metrics import column
 from fullpipe.own import as_algorithm
 from fullpipe.runs.aggregate import Estimate, estimate
-from fullpipe.runs.design import Case, Design
+from fullpipe.runs.design import Case, Design, Done, error_line
 from fullpipe.runs.engines import ENGINES, check_engines
 from fullpipe.runs.measure import Row, full, name_of
 from fullpipe.runs.notebook import shows_progress
@@ -37,15 +38,15 @@ HALF, AMONG = "half and half", "one among many"
 """Mixes of the two algorithms."""
 
 FEWEST_AMONG = 10
-"""Flows of the second mix where the scenario has fewer than three."""
+"""Flows of the second mix if the scenario has fewer than three."""
 
 SEEDS = (2, 1000)
-"""Seeds that intervals can be made of: at least, at most."""
+"""Smallest and largest number of seeds. Intervals need two."""
 
 
 def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
-    """Harm of a competitor to a flow: (x - y)/x for a metric that should be large, (y - x)/y for one that should be
-    small, with x solo and y versus the competitor. At least 0 (no harm), at most 1.
+    """Harm of a competitor to a flow, from 0 (no harm) to 1: (x - y)/x for a metric that should be large, (y - x)/y
+    for a metric that should be small, with x solo and y versus the competitor.
 
     Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness Index: Setting the Bar for the Deployment of Congestion
     Control Algorithms", HotNets 2019, section 3.
@@ -75,32 +76,33 @@ def duel(
     memory: int | str | None = None,
     dask: Any = None,
 ) -> Duel:
-    """Runs a scenario's flows as a mix of two algorithms, and each one's flows of that mix without the other's: half
-    and half (every second flow), and one flow of the first among all others of the second.
+    """Runs a scenario's flows with two algorithms in two mixes, and each algorithm's flows of a mix solo. The mixes are
+    half and half (every second flow), and one flow of the first algorithm versus all others of the second.
 
-    The scenario's flows are taken in order, from the first one again where there are too few: two at least, and for the
-    second mix ten where there are fewer than three. All else in it stays, cross traffic too; series are not sampled.
+    Flows are taken in the scenario's order, and again from the first one if there are too few. A duel has at least two
+    flows; the second mix has ten if the scenario has fewer than three. Cross traffic and all other keys stay, and
+    series are not sampled. A run that fails does not stop the others.
 
     Args:
         scenario: The scenario; also a TOML file's path, or a dictionary with its keys.
         algorithms: Two names, or tables such as ``{"name": "vegas", "alpha": 2}``.
-        buffers: Buffers of the link called bottleneck, or of the first one, as scenarios write them; None for its own.
-        seeds: Runs of each, with the scenario's seed and those after it; the same for all mixes, so that differences
-            are between runs under the same random choices.
+        buffers: Buffers of the link called bottleneck, or of the first link; None for the scenario's buffer.
+        seeds: Runs of each part, from the scenario's seed on. All mixes use equal seeds, and differences are paired.
         engine: Engine of the runs, "simulator" or "linux".
         kernel: As for `run`.
-        out: A directory that the duel is saved into (`Duel.save`). Finished runs are there meanwhile: a duel that was
-            stopped continues where it was.
+        out: Directory that the duel is saved into (`Duel.save`). Finished runs are kept there, so that an interrupted
+            duel can be continued.
         workers: As for `run_many`.
-        progress: Called with the runs done and those to do in all.
+        progress: Function that is called with the number of finished runs and the number of all runs.
         stop: As for `run_many`.
         memory: As for `run_many`; on a cluster, the limit of each worker.
-        dask: The address of a Dask scheduler whose cluster makes the runs, or a client; None for this machine.
+        dask: Address of a Dask scheduler, or a client; None for this machine.
 
     Raises:
-        ScenarioError: There is no such algorithm, parameter or buffer, or the scenario has no flows.
-        InputError: These are not two algorithms, a buffer is named twice, or that number of seeds is not allowed.
+        ScenarioError: An algorithm, parameter, or buffer is unknown, or the scenario has no flows.
+        InputError: The number of algorithms is not two, a buffer is named twice, or the number of seeds is not allowed.
         Cancelled: ``stop`` was set.
+        Exception: All runs failed; this is the first failure.
     """
     check_several("algorithms", algorithms)
     check_several("buffers", buffers)
@@ -131,9 +133,10 @@ def duel(
     with kept_runs(out) as store:
         options = RunOptions(workers, memory, stop, progress, dask)
         keys = Keys() if engine == ENGINES[0] else Keys(f"{build_fingerprint()} {engine} {kernel}")
-        found = Runner(options, None if out is None else store, keys, engine, kernel).all_rows(design)
-        runs = zip(design, found, strict=True)
-        outcome = Duel._of_runs(labels, [({**run.case.labels, "seed": run.seed}, row) for run, row in runs])
+        runner = Runner(options, None if out is None else store, keys, engine, kernel, tolerates=(BaseException,))
+        ended = all_done(runner, design)
+        raise_if_all_failed(ended)
+        outcome = Duel._of_runs(labels, ended)
         if out is not None:
             outcome.save(out)
     return outcome
@@ -148,7 +151,7 @@ PARTS = ("first alone", "second alone", "beside")
 
 @dataclass(frozen=True)
 class Bout:
-    """A buffer, None for the scenario's own, and a mix."""
+    """A buffer, or None for the scenario's buffer, and a mix."""
 
     buffer: str | None
     mix: str
@@ -156,7 +159,7 @@ class Bout:
     def scenario(
         self, scenario: Scenario, algorithms: Sequence[str | Mapping[str, Any]], labels: Sequence[str], part: str
     ) -> Scenario:
-        """Scenario of a part; flows have the names of their algorithms."""
+        """Scenario of a part. Each flow is named after its algorithm."""
         every = [
             {**group, "count": 1}
             for group in scenario.to_dict().get("flows", ())
@@ -181,11 +184,12 @@ LABELS = ("buffer", "mix", "part")
 
 
 class Duel(Results):
-    """Results of two algorithms on one link. The labels of `runs` are ``buffer`` (null for the scenario's own), ``mix``
-    ("``half and half``", "``one among many``"), and ``part`` ("first alone", "second alone", "beside").
+    """Results of two algorithms on one link. The labels of `runs` are ``buffer`` (null for the scenario's buffer),
+    ``mix`` ("``half and half``", "``one among many``"), and ``part`` (``"first alone"``, ``"second alone"``,
+    ``"beside"``). If a run failed, `runs` has the column ``error``.
 
     Attributes:
-        algorithms: The two, as `groups` and `rows` call them.
+        algorithms: Names of the two algorithms.
         groups: A row per run and algorithm in it: the labels, ``seed``, ``algorithm``, ``flows``, ``goodput_bps``
             together, ``share`` of all flows' goodput, ``mean_rtt_s``, ``retransmits``.
     """
@@ -205,28 +209,41 @@ class Duel(Results):
         super().__init__(LABELS, table_of(_runs_of(groups), LABELS) if runs is None else runs, flows, links)
 
     @classmethod
-    def _of_runs(cls, algorithms: Sequence[str], found: Sequence[tuple[dict[str, Any], Row]]) -> Duel:
-        """The duel of runs: labels and row of each."""
+    def _of_runs(cls, algorithms: Sequence[str], ended: Sequence[Done]) -> Duel:
         flows, links = Details(), Details()
-        groups = []
-        for i, (labels, row) in enumerate(found):
-            flows.add(i, row["flows"])
-            links.add(i, row["links"])
-            groups += [{**labels, **group} for group in group_rows(row["runs"], row["flows"])]
-        runs = table_of([{"run": i, **labels, **row["runs"]} for i, (labels, row) in enumerate(found)], LABELS)
+        groups, rows = [], []
+        failed = any(done.error is not None for done in ended)
+        for done in ended:
+            number, labels = done.run.number, {**done.run.case.labels, "seed": done.run.seed}
+            error = {"error": None if done.error is None else error_line(done.error)} if failed else {}
+            row = {"run": number, **labels, **error}
+            if done.row is not None:
+                flows.add(number, done.row["flows"])
+                links.add(number, done.row["links"])
+                groups += [{**labels, **group} for group in group_rows(done.row["runs"], done.row["flows"])]
+                row |= done.row["runs"]
+            rows.append(row)
+        runs = table_of(rows, LABELS)
         return cls(algorithms, groups, runs, flows.table(runs, LABELS), links.table(runs, LABELS))
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row per buffer, mix and algorithm: ``buffer``, ``mix``, ``algorithm``, ``flows``, ``seeds``,
-        ``fair_share`` (its flows over all); over the seeds, each with ``_ci95``, half of the 95 % confidence interval:
-        ``share`` of the goodput, ``goodput_bps``, ``alone_goodput_bps``, ``mean_rtt_s``, ``alone_rtt_s``, and what the
-        other one does to it, ``goodput_harm`` and ``rtt_harm`` (`harm`, seed by seed).
+        """A row per buffer, mix, and algorithm: ``buffer``, ``mix``, ``algorithm``, ``flows``, ``seeds``, and
+        ``fair_share`` (fraction of all flows). Means over the seeds, each with ``_ci95``, half of the width of the 95 %
+        confidence interval: ``share`` of the goodput, ``goodput_bps``, ``alone_goodput_bps``, ``mean_rtt_s``,
+        ``alone_rtt_s``, and the harm by the other algorithm, ``goodput_harm`` and ``rtt_harm`` (`harm`, per seed).
+        Seeds with a failed run are left out.
         """
         found: dict[tuple[Any, ...], dict[int, dict[str, Mapping[str, Any]]]] = {}
         for run in self.groups:
             side = found.setdefault((run["buffer"], run["mix"], run["algorithm"]), {})
             side.setdefault(run["seed"], {})["beside" if run["part"] == "beside" else "alone"] = run
-        flows = {place: next(iter(side.values()))["beside"]["flows"] for place, side in found.items()}
+        flows = {
+            place: parts["beside"]["flows"]
+            for place, side in found.items()
+            for parts in side.values()
+            if "beside" in parts
+        }
+        complete = {place: [each for each in side.values() if len(each) > 1] for place, side in found.items()}
         return [
             {
                 "buffer": buffer,
@@ -235,14 +252,18 @@ class Duel(Results):
                 "flows": flows[buffer, mix, algorithm],
                 "seeds": len(pairs),
                 "fair_share": flows[buffer, mix, algorithm] / sum(flows[buffer, mix, name] for name in self.algorithms),
-                **_estimates(list(pairs.values())),
+                **_estimates(pairs),
             }
-            for (buffer, mix, algorithm), pairs in found.items()
+            for (buffer, mix, algorithm), pairs in complete.items()
+            if pairs
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """The algorithms, rows, and groups of all runs as plain values ready for JSON."""
-        return {"algorithms": self.algorithms, "rows": self.rows(), "runs": self.groups}
+        """The algorithms, rows, and groups of all runs as plain values ready for JSON; ``failed`` lists failed runs."""
+        names = ("run", *LABELS, "seed", "error")
+        failed = [{name: row[name] for name in names} for row in failures(self)]
+        more = {"failed": failed} if failed else {}
+        return {"algorithms": self.algorithms, "rows": self.rows(), "runs": self.groups, **more}
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Duel:
@@ -271,6 +292,8 @@ class Duel(Results):
         parts: list[Shown | str] = []
         for mix in (HALF, AMONG):
             chosen = [row for row in rows if row["mix"] == mix]
+            if not chosen:
+                continue
             counts = dict.fromkeys(f"{row['flows']} {row['algorithm']}" for row in chosen)
             cells = [
                 column(
@@ -290,13 +313,14 @@ class Duel(Results):
                     left=len(named),
                 )
             )
-        random = any(row[f"{name}_ci95"] for row in rows for name in PAIRED)
-        over = f"means over {rows[0]['seeds']} seeds, 95 % confidence intervals paired by seed"
-        parts.append(
-            "Harm is the fraction of its solo performance that an algorithm loses to the other (0 to 1); "
-            f"{over if random else 'one value: this scenario has no randomness'}"
-        )
-        return [*parts, *([self.shown_summary(columns)] if columns else [])]
+        if rows:
+            random = any(row[f"{name}_ci95"] for row in rows for name in PAIRED)
+            over = f"means over {rows[0]['seeds']} seeds, 95 % confidence intervals paired by seed"
+            parts.append(
+                "Harm is the fraction of its solo performance that an algorithm loses to the other (0 to 1); "
+                f"{over if random else 'one value: this scenario has no randomness'}"
+            )
+        return [*parts, *failed_runs(self), *([self.shown_summary(columns)] if columns else [])]
 
     def __repr__(self) -> str:
         return f"<Duel of {listed(self.algorithms)}>"
@@ -316,16 +340,16 @@ GROUP = ("flows", "goodput_bps", "share", "mean_rtt_s", "retransmits")
 
 
 def group_rows(metrics: Row, flows: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """A row per algorithm in a run, of its metrics and its columns of flows."""
+    """A row per algorithm in a run."""
     names = list(dict.fromkeys(flows["name"]))
-    if len(names) == 1:  # alone, it has all metrics of the run
+    if len(names) == 1:  # solo: the metrics of the run are those of the algorithm
         share = 1.0 if metrics["goodput_bps"] else None
         return [{"algorithm": names[0], **{key: share if key == "share" else metrics[key] for key in GROUP}}]
     return [{"algorithm": name, **{key: metrics[f"groups.{name}.{key}"] for key in GROUP}} for name in names]
 
 
 def _runs_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A row per run with the metrics of its groups."""
+    """A row per run with the metrics of each algorithm."""
     runs: dict[tuple[Any, ...], dict[str, Any]] = {}
     for group in groups:
         place = {key: group[key] for key in (*LABELS, "seed")}
@@ -335,7 +359,7 @@ def _runs_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _estimates(pairs: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Means over the seeds; `pairs` has the metrics of a side versus the other one and solo."""
+    """Means over the seeds of an algorithm's metrics, versus the other algorithm and solo."""
     values = {
         "share": [pair["beside"]["share"] for pair in pairs],
         "goodput_bps": [pair["beside"]["goodput_bps"] for pair in pairs],
