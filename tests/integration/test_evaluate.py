@@ -108,7 +108,7 @@ def test_what_takes_more_is_told_from_what_takes_less(cache: Path) -> None:
     assert scalable.verdict("5.2.1") in ("worse", "inconclusive")
     # Measured before with another sender, at 0.1, 1 and 4 BDP: Scalable 0.60, 0.78, 0.87, Vegas 0.15, 0.03, 0.01.
     for buffer, more, less in (("0.1", 0.60, 0.15), ("1", 0.78, 0.03), ("4", 0.87, 0.01)):
-        name = f"{buffer} BDP: harm to goodput of newreno"
+        name = f"{buffer} BDP: Goodput harm to newreno"
         assert mean(figure(scalable, "duel", name)["candidate"]) > more - 0.1
         assert mean(figure(vegas, "duel", name)["candidate"]) < less + 0.1
 

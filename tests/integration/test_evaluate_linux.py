@@ -134,9 +134,9 @@ def test_one_beside_another_is_one_run(tmp_path: Path, guest: Guest, monkeypatch
     beside = {group["name"]: group["goodput_bps"] for group in rows["cubic", "newreno"]["groups"]}
     alone = {names[0]: rows[names]["groups"][0]["goodput_bps"] for names in rows if len(names) == 1}
     for victim, standard, group in (("cubic", "newreno", "victim"), ("newreno", "cubic", "other")):
-        harm = figure(card, "duel", f"1 BDP: harm to goodput of {victim}")["linux"][standard]
+        harm = figure(card, "duel", f"1 BDP: Goodput harm to {victim}")["linux"][standard]
         assert harm == [pytest.approx(max(0.0, 1 - beside[group] / alone[victim]), rel=1e-5)]
-        share = figure(card, "duel", f"1 BDP: harm to goodput of {victim}")["linux_shares"][standard]
+        share = figure(card, "duel", f"1 BDP: Goodput harm to {victim}")["linux_shares"][standard]
         assert share == pytest.approx(beside[group] / 25e6, rel=1e-5)
 
 
@@ -322,7 +322,7 @@ def test_a_shortened_column_of_a_real_kernel(tmp_path: Path, monkeypatch: pytest
     assert max(rtts[0]) < 30 + 300 + 10 < min(rtts[1])
     lost = figure(card, "shallow", "10 flows, 50 Mbit/s: loss")["linux"]
     assert all(value > 0 for values in lost.values() for value in values)
-    harm = figure(card, "duel", "1 BDP: harm to goodput of newreno")
+    harm = figure(card, "duel", "1 BDP: Goodput harm to newreno")
     assert all(0 <= value <= 1 for values in harm["linux"].values() for value in values)
     page = card_page(card.data)
     assert "On Linux: not known" in page

@@ -25,11 +25,11 @@ from fullpipe.experiments.evaluate.rules import (
 SETTING = Setting("here", lambda _party: {})
 SHARED = Setting("here", lambda _victim, _other: {}, equal_bps=20.0)
 
-DELAY = Metric("delay_s", "delay", LESS, "ms", 1e3)
-LOST = Metric("loss_rate", "loss", LOSS, "%", 100)
-SENDS = Metric("sends", "sends in the silence", LESS, limit=9)
-GOODPUT = Metric("victim.goodput_bps", "harm to goodput", MORE)
-RTT = Metric("victim.p95_rtt_s", "harm to RTT", LESS)
+DELAY = Metric("delay_s", LESS)
+LOST = Metric("loss_rate", LOSS)
+SENDS = Metric("sends", LESS, limit=9)
+GOODPUT = Metric("victim.goodput_bps", MORE)
+RTT = Metric("victim.p95_rtt_s", LESS)
 
 
 def role_of(text: str) -> Role:
@@ -77,7 +77,7 @@ def test_seeds_are_paired_whatever_order_they_came_in() -> None:
     assert one.candidate == pytest.approx([12, 120, 60])  # in ms, by rising seed
     assert one.standards["newreno"] == pytest.approx([5, 50, 25])
     assert one.standards["cubic"] == pytest.approx([10, 100, 50])
-    assert (one.metric, one.title, one.unit, one.limit, one.main) == ("delay_s", "delay", "ms", None, True)
+    assert (one.metric, one.title, one.unit, one.limit, one.main) == ("delay_s", "Delay", "ms", None, True)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_seeds_are_paired_whatever_order_they_came_in() -> None:
         (DELAY, 0.090, BETTER),
         (LOST, 0.131, WORSE),
         (LOST, 0.129, NO_WORSE),
-        (Metric("x", "x", MORE), 0.0720, WORSE),  # the bar is what has less: NewReno's 0.08
-        (Metric("x", "x", MORE), 0.0735, NO_WORSE),
-        (Metric("x", "x", MORE), 0.0890, BETTER),
+        (Metric("x", MORE), 0.0720, WORSE),  # the bar is what has less: NewReno's 0.08
+        (Metric("x", MORE), 0.0735, NO_WORSE),
+        (Metric("x", MORE), 0.0890, BETTER),
     ],
 )
 def test_the_bar_is_the_less_favourable_standard(metric: Metric, candidate: float, verdict: str) -> None:
@@ -104,7 +104,7 @@ def test_a_limit_is_held_against_the_candidate_alone() -> None:
 
 
 def test_what_informs_has_no_word() -> None:
-    one = judged(Metric("x", "x", MORE, informs=True), [1.0, 1.0], [9.0, 9.0], [9.0, 9.0])
+    one = judged(Metric("x", MORE, informs=True), [1.0, 1.0], [9.0, 9.0], [9.0, 9.0])
     assert (one.verdict, one.judgement, one.why) == (INFORMATION, None, "")
 
 
@@ -122,7 +122,7 @@ def test_harm_is_of_the_victim_alone_and_beside_each() -> None:
         newreno_beside_cubic=column([18, 18]),
     )
     goodput, rtt = cell.compared
-    assert (goodput.metric, goodput.title) == ("goodput_bps of newreno", "harm to goodput of newreno")
+    assert (goodput.metric, goodput.title) == ("goodput_bps of newreno", "Goodput harm to newreno")
     assert goodput.candidate == pytest.approx([0.75, 0.75])
     assert goodput.standards["newreno"] == pytest.approx([0.5, 0.5])
     assert goodput.standards["cubic"] == pytest.approx([0.55, 0.55])
@@ -178,8 +178,8 @@ def test_what_is_done_to_the_deployed_is_no_bar_and_gives_no_word() -> None:
 def test_a_camp_is_harmed_from_what_it_has_beside_its_own_kind() -> None:
     # NewReno's camp has 50 beside its own kind, 40 beside the candidate: L = 0.8 and a harm of 0.2; beside CUBIC 45.
     # The candidate's camp has 60 where NewReno's in its place has 50: G = 1.2.
-    theirs = Metric("other.goodput_bps", "G", MORE, informs=True)
-    left = Metric("victim.goodput_bps", "L", MORE, informs=True)
+    theirs = Metric("other.goodput_bps", MORE, of="G", shown_in=("", 1.0), informs=True)
+    left = Metric("victim.goodput_bps", MORE, of="L", shown_in=("", 1.0), informs=True)
     cell = Camps("c", ("5.2.1",), "t", [SHARED], [GOODPUT, left, theirs])
 
     def rows(victim: Sequence[float], other: Sequence[float]) -> dict[str, Sequence[float]]:
@@ -203,18 +203,19 @@ def test_a_camp_is_harmed_from_what_it_has_beside_its_own_kind() -> None:
         ),
     )
     found = {one.title: one for one in whole.compared}
-    assert list(found) == [f"{title} of {who}" for who in ("newreno", "bbr") for title in ("harm to goodput", "L", "G")]
-    harm = found["harm to goodput of newreno"]
+    titles = ("Goodput harm to {}", "Goodput of L, victim {}", "Goodput of G, victim {}")
+    assert list(found) == [title.format(who) for who in ("newreno", "bbr") for title in titles]
+    harm = found["Goodput harm to newreno"]
     assert harm.candidate == pytest.approx([0.2, 0.2])
     assert harm.standards == {"newreno": pytest.approx([0, 0]), "cubic": pytest.approx([0.1, 0.1])}
     assert harm.judgement is not None
     assert (harm.verdict, harm.judgement.bar, harm.judgement.mean) == (WORSE, "cubic", pytest.approx(0.1))
     assert harm.shares == {"candidate": 1.2, "newreno": 1.5, "cubic": 1.35}  # 24, 30 and 27 of 20 bit/s
-    assert found["L of newreno"].candidate == pytest.approx([0.8, 0.8])
-    assert found["G of newreno"].candidate == pytest.approx([1.2, 1.2])
-    assert found["G of newreno"].standards["cubic"] == pytest.approx([1.1, 1.1])
-    assert found["L of bbr"].candidate == pytest.approx([0.5, 0.5])
-    assert {one.verdict for title, one in found.items() if title != "harm to goodput of newreno"} == {INFORMATION}
+    assert found["Goodput of L, victim newreno"].candidate == pytest.approx([0.8, 0.8])
+    assert found["Goodput of G, victim newreno"].candidate == pytest.approx([1.2, 1.2])
+    assert found["Goodput of G, victim newreno"].standards["cubic"] == pytest.approx([1.1, 1.1])
+    assert found["Goodput of L, victim bbr"].candidate == pytest.approx([0.5, 0.5])
+    assert {one.verdict for title, one in found.items() if title != "Goodput harm to newreno"} == {INFORMATION}
     assert whole.verdict == WORSE
 
 
@@ -281,10 +282,10 @@ def test_what_is_too_little_to_count_is_told_in_the_figures_unit() -> None:
 @pytest.mark.parametrize(("worse", "more"), [(1, ""), (2, "; 1 more"), (4, "; 3 more")])
 def test_a_line_of_the_card_counts_the_other_metrics_with_its_verdict(worse: int, more: str) -> None:
     """The metric furthest beyond its margin is named; the others are counted."""
-    metrics = [Metric(f"m{i}", f"metric {i}", LESS) for i in range(5)]
+    metrics = [Metric(f"m{i}", LESS) for i in range(5)]
     cell = Cell("c", ("5.1.4",), "t", [SETTING], metrics)
     # Metric i has 2 + i times the standards' cost if it is worse, and theirs if it is not.
     candidate = {f"m{i}": [(2.0 + i if i < worse else 1.0)] * 3 for i in range(5)}
     standard = {f"m{i}": [1.0] * 3 for i in range(5)}
     runs = runs_of("c", {"candidate": candidate, "newreno": standard, "cubic": standard})
-    assert _where([judge_cell(cell, [SETTING], runs)], WORSE) == f"c, here: metric {worse - 1}{more}"
+    assert _where([judge_cell(cell, [SETTING], runs)], WORSE) == f"c, here: M{worse - 1}{more}"

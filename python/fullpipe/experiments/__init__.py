@@ -1,1 +1,1 @@
-"""Runs of many scenarios, and what they say together: comparisons, sweeps, sizings."""
+"""Experiments: comparisons, duels, sweeps, sizings, and report cards."""

@@ -1,4 +1,4 @@
-"""Which cells a real kernel runs too, as a column beside the simulator's, and what of a run there is the same run."""
+"""Test cases that a real kernel runs too, and runs that are equal there."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ __all__ = [
 LINUX_CELLS = ("duel", "bloat", "shallow")
 
 FASTEST_BPS = 50e6
-"""Faster links take the virtual machine too long."""
+"""Fastest link on the virtual machine."""
 
 LINUX_SEEDS = 2
-"""Runs of each: the column is a check of the simulator, and gives no word."""
+"""Runs of each configuration. They check the simulator and give no verdict."""
 
 SIDES = {"victim": "other", "other": "victim"}
-"""The groups of a duel, and who is across."""
+"""Competitor of each group in a duel."""
 
 
 def on_linux(cell: Cell, setting: Setting) -> bool:
-    """Whether a setting is run on the kernel too."""
+    """Whether the kernel runs a configuration too."""
     if cell.id not in LINUX_CELLS:
         return False
     rate = Quantity.parse(next(iter(cell.roles(setting, STANDARDS[0], False).values()))["links"][0]["rate"])
@@ -53,14 +53,14 @@ def on_linux(cell: Cell, setting: Setting) -> bool:
 
 
 def for_linux(tree: Tree) -> Tree:
-    """The scenario without what the guest has of its own: the time that its hosts take."""
+    """Scenario without the processing time of hosts, because the guest has its own."""
     groups = [{key: value for key, value in group.items() if key != "processing_time"} for group in tree["flows"]]
     return {**tree, "flows": groups}
 
 
 def as_run(tree: Tree) -> tuple[Tree, bool]:
-    """The scenario as the guest runs it, and whether victim and other have changed places in it: one beside another is
-    one run, whichever of them is the victim.
+    """Scenario of the guest, and whether victim and competitor have swapped places. A versus B is one run, whichever of
+    them is the victim.
     """
     tree = for_linux(tree)
     if [group["name"] for group in tree["flows"]] != list(SIDES):
@@ -72,23 +72,23 @@ def as_run(tree: Tree) -> tuple[Tree, bool]:
 
 
 def turned(row: Row) -> Row:
-    """The figures of a run with victim and other in each other's place."""
+    """Metrics of a run with victim and competitor swapped."""
     return {".".join((SIDES.get(group, group), *rest)): row[key] for key in row for group, *rest in [key.split(".")]}
 
 
 def check(trees: Iterable[Tree]) -> str:
-    """Says no, before anything is run, to what the kernel can't run or this machine has no laboratory for; the kernel's
-    version.
+    """Version of the kernel, after a check before any run that it can run all scenarios and that this machine has the
+    testbed.
 
     Raises:
-        ScenarioError: The kernel has no such algorithm, or cannot honour a key.
-        LinuxError: Something needed is missing.
+        ScenarioError: The kernel lacks an algorithm or cannot honor a key.
+        LinuxError: A part of the testbed is missing.
     """
     from fullpipe.linux import job, machine
     from fullpipe.linux.errors import LinuxError
     from fullpipe.linux.kernel import PACKAGE, ensure
 
-    # What the kernel can do depends on the algorithms and their keys, not on the network.
+    # Whether the kernel can run a scenario depends on its flows, not on the network.
     different = {json.dumps(tree["flows"], sort_keys=True, default=str): tree for tree in trees}
     plans = [_planned(tree) for tree in different.values()]
     if shutil.which(machine.QEMU) is None:
@@ -99,9 +99,7 @@ def check(trees: Iterable[Tree]) -> str:
 
 
 def stamp() -> str:
-    """What figures from the kernel depend on besides what it is asked to do: which kernel, and our laboratory around
-    it. Of a kernel that was not fetched yet it says so.
-    """
+    """Identity of kernel and testbed. If the kernel is not downloaded yet, the identity has "none"."""
     from fullpipe import linux
     from fullpipe.linux.kernel import cached
 
@@ -110,10 +108,10 @@ def stamp() -> str:
 
 
 def asked(tree: Tree) -> str:
-    """What the guest is asked to do for a scenario, in full.
+    """Plan of the guest for a scenario.
 
     Raises:
-        ScenarioError: The kernel has no such algorithm, or cannot honour a key.
+        ScenarioError: The kernel lacks an algorithm or cannot honor a key.
     """
     return repr(_planned(tree))
 

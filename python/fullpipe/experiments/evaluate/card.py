@@ -1,4 +1,4 @@
-"""The card: a word per criterion, and behind it each cell's figures."""
+"""Report card: a verdict per criterion, and the metrics of each test case."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ from fullpipe.experiments.evaluate.judging import BARS, WHO, Compared, JudgedCel
 from fullpipe.experiments.evaluate.preset import Tree
 from fullpipe.experiments.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, at_most, worst
 from fullpipe.experiments.evaluate.statement import Statement
+from fullpipe.experiments.failures import failed_runs
+from fullpipe.metrics import metric
 from fullpipe.runs.results import Results, table_of
 from fullpipe.scenario import Scenario
 
 __all__ = ["BREAKER", "RISKS", "Card", "Kernel"]
 
 BREAKER = 0.1
-"""Loss within 10 s above which a circuit breaker may end a flow (RFC 8084)."""
+"""Loss rate over 10 s above which a circuit breaker may end a flow (RFC 8084)."""
 
 BREAKER_NOTE = (
     "Each seed's worst 10 s, the warm-up included. More than 10 % is worse where no standard loses so many in any seed."
@@ -45,10 +47,10 @@ RISKS = (
 LABELS = ("criterion", "cell", "setting", "role", "victim", "other")
 
 COLUMNS = ("RFC 9743", "criterion", "word", "cells run", "settings", "where")
-"""Of what the program prints."""
+"""Headings of the printed table."""
 
 DIGITS = 6
-"""Of the figures on the card."""
+"""Significant digits of values on the card."""
 
 KERNEL_NOTE = (
     "Both engines have the same scenario, but other random choices, so that seeds are not paired; the guest's hosts "
@@ -59,13 +61,13 @@ KERNEL_NOTE = (
 
 @dataclass(frozen=True)
 class Kernel:
-    """A real kernel's part in a card.
+    """Runs of a real kernel for a card.
 
     Attributes:
-        version: As Debian names it; empty where none of the card's settings is run there.
-        seeds: Runs of each setting and role.
-        settings: How many settings it ran.
-        failures: Why a run is missing, by what tells it from others.
+        version: Version of the Debian package; empty if no configuration of the card runs there.
+        seeds: Runs of each configuration and role.
+        settings: Number of configurations.
+        failures: Failures by the address of the run.
     """
 
     version: str
@@ -87,13 +89,13 @@ class Kernel:
 
 
 class Card(Results):
-    """An algorithm's card.
+    """Report card of an algorithm.
+
+    The labels of `runs` are ``criterion`` (the first one that a run counts for), ``cell``, ``setting``, and ``role``.
+    The metrics are those of `measure.figures`.
 
     Attributes:
-        data: All that it says, as plain values ready for JSON.
-
-    The labels of `runs` are ``criterion`` (the first that a run counts for), ``cell``, ``setting``, and ``role``; its
-    metrics are those of `measure.figures`.
+        data: Content of the card as plain values ready for JSON.
     """
 
     KIND = "card"
@@ -125,8 +127,8 @@ class Card(Results):
         only: Sequence[str] = (),
         kernel: Kernel | None = None,
     ) -> Card:
-        """Puts the judged cells together; ``seeds`` are how many each setting has, and how many one has at most because
-        its word was inconclusive; ``asked`` is the command that made them.
+        """Card from judged test cases. ``seeds`` are the seeds of each configuration, and the most seeds of one that
+        was inconclusive. ``asked`` is the command that makes the card.
         """
         rows = runs.rows()
         criteria = [
@@ -146,32 +148,34 @@ class Card(Results):
             "criteria": criteria,
             "risks": list(RISKS),
         }
-        return cls(data, rows, trees)
+        names = ("cell", "setting", "role", "seed", "error")
+        failed = [{name: row[name] for name in names} for row in rows if row.get("error") is not None]
+        return cls({**data, **({"failed": failed} if failed else {})}, rows, trees)
 
     @property
     def worse(self) -> list[str]:
-        """The criteria at which the algorithm is worse."""
+        """Criteria with the verdict "worse"."""
         return [criterion["id"] for criterion in self.data["criteria"] if criterion["verdict"] == WORSE]
 
     def verdict(self, section: str) -> str:
-        """A criterion's word."""
+        """Verdict of a criterion."""
         return next(str(one["verdict"]) for one in self.data["criteria"] if one["id"] == section)
 
     def to_dict(self) -> dict[str, Any]:
-        """All that the card says. Each criterion has its test cases as ``experiments``, and as ``cells``, an alias."""
+        """Content of the card. Each criterion has its test cases as ``experiments``, and as ``cells``, an alias."""
         criteria = [{**one, "cells": one["experiments"]} for one in self.data["criteria"]]
         return {**self.data, "criteria": criteria}
 
     def to_json(self, *, indent: int | None = 1) -> str:
-        """The same as JSON text; the same seeds, the same bytes."""
+        """`to_dict` as JSON text. Equal seeds give equal bytes."""
         return super().to_json(indent=indent)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``. All files
+        """Writes ``card.json``, ``card.html``, ``runs.parquet``, and ``scenarios/CELL/SETTING/ROLE.toml``. All files
         appear whole or not at all.
 
         Raises:
-            InputError: The directory can't be made or written.
+            InputError: The directory is not writable.
         """
         import pyarrow.parquet as pq
 
@@ -190,9 +194,7 @@ class Card(Results):
                 (folder / f"{file_name(place[-1])}.toml").write_text(toml, encoding="utf-8")
 
     def _tries(self) -> dict[str, list[tuple[str, str]]]:
-        """Of each cell the settings that the playground beside the card can run, with the link that opens it with the
-        algorithm's first run there.
-        """
+        """Links that open the candidate's first run of each configuration in the playground, by test case."""
         from fullpipe.playground import link
 
         runs, algorithm = self.runs, self.data["algorithm"]
@@ -211,10 +213,10 @@ class Card(Results):
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Card:
-        """The card that `save` wrote into a directory.
+        """Card that `save` wrote into a directory.
 
         Raises:
-            InputError: There is none, or it can't be read.
+            InputError: The directory has no card, or a file is not readable.
         """
         with readable(directory) as place:
             data = read_json(place / "card.json")
@@ -233,7 +235,7 @@ class Card(Results):
         """Table that the program prints.
 
         Args:
-            columns: Metrics of all runs, shown in a table of their own.
+            columns: Metrics of all runs, shown in a table of their means.
         """
         rows = [
             (
@@ -251,11 +253,12 @@ class Card(Results):
             Shown(f"{data['algorithm']} compared with NewReno and CUBIC", COLUMNS, rows, len(COLUMNS)),
             f"For each metric, the baseline is the one with the worse mean; RFC 9743 gives no thresholds. {made}",
             *self._shown_kernel(),
+            *failed_runs(self),
             *([self.shown_summary(columns)] if columns else []),
         ]
 
     def _shown_kernel(self) -> list[Shown | str]:
-        """What the program prints of a real kernel: how far its figures lie from the simulator's, cell by cell."""
+        """Comparison of a real kernel with the simulator, by test case."""
         if "linux" not in self.data:
             return []
         from fullpipe.experiments.evaluate.page import beside, kernel_line
@@ -281,7 +284,6 @@ def _criterion(
     statement: Statement,
     asked: str,
 ) -> dict[str, object]:
-    """A criterion's line."""
     line: dict[str, Any] = {"id": criterion.id, "title": criterion.title, "asks": criterion.asks}
     if criterion.id in statement.excludes:
         return {**line, "verdict": NOT_APPLICABLE, "where": "", "why": "excluded by its authors", "experiments": []}
@@ -311,7 +313,7 @@ def _criterion(
 
 
 def _part_run(cells: Sequence[Cell], places: Collection[tuple[str, str]]) -> dict[str, int]:
-    """How much of a criterion's cells was run, and of their settings: a word is of no more than that."""
+    """Numbers of test cases and configurations of a criterion, and of those that were run."""
     return {
         "cells_run": len({cell for cell, _ in places}),
         "cells_in_all": len(cells),
@@ -321,7 +323,7 @@ def _part_run(cells: Sequence[Cell], places: Collection[tuple[str, str]]) -> dic
 
 
 def _where(cells: Sequence[JudgedCell], verdict: str) -> str:
-    """The comparison that gave the word: of several that with the largest distance beyond its margin."""
+    """Comparison that gave the verdict: the one with the largest distance beyond its margin."""
     found = [
         (_beyond(one), cell.cell.id, one)
         for cell in cells
@@ -345,7 +347,7 @@ def _beyond(one: Compared) -> float:
 
 
 def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, object]:
-    """7.2: whether the candidate's runs lose more than a tenth within 10 s where no standard's do."""
+    """Section 7.2: whether the candidate's runs lose more than a tenth within 10 s and no standard's runs do."""
     found: dict[tuple[str, str, str], dict[str, Values]] = {}
     for row in rows:
         if row["other"] in WHO and row.get("worst_loss_rate") is not None:
@@ -356,7 +358,7 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, object]
     broken = [f"{cell}, {setting}" for (cell, setting, _), one in judged if one.verdict == WORSE]
     where = broken[0] + (f"; {len(broken) - 1} more" if len(broken) > 1 else "") if broken else ""
     verdict = worst(one.verdict for _, one in judged)
-    # Shown are those beyond, or else the one that comes closest.
+    # The card has the violations, or the configuration closest to the limit.
     shown = [one for _, one in judged if _most(one.candidate) > 100 * BREAKER] or [one for _, one in judged[:1]]
     cell = Cell("breaker", ("7.2",), "the 10 s of each run above in which the bottleneck drops most", note=BREAKER_NOTE)
     cells = [{**_cell(JudgedCell(cell, shown), asked), "verdict": verdict, "command": asked}] if judged else []
@@ -364,7 +366,7 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, object]
 
 
 def _broken(cell: str, setting: str, victim: str, values: Mapping[str, Values]) -> Compared:
-    """What is lost in a setting at most, beside the limit; beyond it is no worse where a standard is too."""
+    """Largest loss in a configuration, compared with the limit. If a standard exceeds the limit too, it is no worse."""
     judgement = at_most(values[CANDIDATE], BREAKER)
     assert judgement is not None
     if any(_most(values[bar]) > BREAKER for bar in BARS):
@@ -373,7 +375,7 @@ def _broken(cell: str, setting: str, victim: str, values: Mapping[str, Values]) 
     return Compared(
         setting=f"{cell}, {setting}",
         metric="worst_loss_rate",
-        title="loss over 10 s" + (f" versus {victim}" if victim else ""),
+        title=f"{metric('loss_rate').title} over 10 s" + (f" versus {victim}" if victim else ""),
         unit="%",
         verdict=judgement.verdict,
         main=True,
@@ -391,7 +393,7 @@ def _most(values: Values) -> float:
 
 
 def _addressed(cells: Sequence[JudgedCell]) -> bool | None:
-    """Whether the median queueing delay at 10 BDP is below a round trip; None where that was not run."""
+    """Whether the median queueing delay at 10 BDP is below one RTT; None if that was not run."""
     for cell in cells:
         for one in cell.compared:
             values = [value for value in one.candidate if value is not None]
@@ -401,7 +403,6 @@ def _addressed(cells: Sequence[JudgedCell]) -> bool | None:
 
 
 def _cell(cell: JudgedCell, asked: str) -> dict[str, object]:
-    """A cell as plain values."""
     return {
         "id": cell.cell.id,
         "title": cell.cell.title,
@@ -415,7 +416,6 @@ def _cell(cell: JudgedCell, asked: str) -> dict[str, object]:
 
 
 def _settings_run(cell: JudgedCell) -> dict[str, int]:
-    """How many of its settings were run; nothing of what has none."""
     whole, ran = len(cell.cell.settings), len({one.setting for one in cell.compared})
     return {"settings_run": ran, "settings_in_all": whole} if whole else {}
 
@@ -458,7 +458,7 @@ def _figures(one: Compared) -> dict[str, object]:
 
 
 def _kernels(one: Compared) -> dict[str, object]:
-    """What a real kernel has of a figure: ``linux`` is empty where it was asked and does not tell."""
+    """Values of a real kernel; ``linux`` is empty if the kernel does not report the metric."""
     if not one.asked_linux:
         return {}
     values = _all_short(one.linux)

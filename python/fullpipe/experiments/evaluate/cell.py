@@ -1,4 +1,4 @@
-"""A cell of the card: what is run, what is measured of it, and by which rule it is judged."""
+"""Test cases of the report card: what is run, measured, and judged."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fullpipe.experiments.evaluate.preset import STANDARDS, Party, Tree
+from fullpipe.metrics import AXES, metric
 
 __all__ = [
     "ALWAYS",
     "CANDIDATE",
     "DEPLOYED",
     "FULL",
+    "SECONDS",
     "STANDARD",
     "Beside",
     "Call",
@@ -25,10 +27,13 @@ __all__ = [
 ]
 
 ALWAYS, STANDARD, FULL = 0, 1, 2
-"""From which profile on a setting is run: quick, standard, full."""
+"""Lowest profile that runs a configuration: quick, standard, or full."""
 
 DEPLOYED = (Party("bbr", "bbr"), Party("bbr3", "bbr3"))
-"""Deployed but not standardized: what is done to them is reported, and never a bar."""
+"""Deployed algorithms without a standard. Harm to them is shown and not judged."""
+
+SECONDS = ("s", 1.0)
+"""Unit and factor of times that are shown in seconds."""
 
 CANDIDATE = "candidate"
 """Label of the algorithm that is judged."""
@@ -39,16 +44,14 @@ class Role:
     """Role of a run: whose flows it has.
 
     Attributes:
-        other: Label of the party that is measured; with a victim, of the party that competes with it. Empty for a
-            victim without a competitor.
-        victim: Label of the party that harm is done to; empty where no harm is judged.
+        other: Label of the algorithm that is measured; with a victim, of its competitor. Empty for a victim solo.
+        victim: Label of the algorithm that harm is done to; empty if no harm is judged.
     """
 
     other: str
     victim: str = ""
 
     def __str__(self) -> str:
-        """The role as text, for tables and file names."""
         if not self.victim:
             return self.other
         return f"{self.victim} versus {self.other}" if self.other else f"{self.victim} solo"
@@ -64,44 +67,69 @@ class Rule(StrEnum):
 
 
 CALL = Party("call", "")
-"""Real-time traffic without congestion control, where it is what harm is done to."""
+"""Victim in test cases with real-time traffic, which has no congestion control."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a run.
+    """A metric of a run. Title, unit, and scale come from the registry of metrics.
 
     Attributes:
-        key: What `measure` calls it.
-        title: What readers call it.
-        kind: How rule R compares it; for rule H "more" or "less".
-        unit: Of the figure as shown.
-        scale: What the figure is multiplied with to be in that unit.
-        limit: For the rule "limit": how much is allowed.
-        informs: It is shown and not judged.
-        senders: Of a loss: whose own it is, by the name of the group that alone crosses the link.
+        key: Column in the row of a run (`measure.MEASURES`).
+        kind: Comparison by rule R, one of `rules.KINDS`; for rule H "more" or "less".
+        of: Flows or traffic that the title names, for example "long flows".
+        shown_in: Unit and factor if they differ from the registry's, for example ``("s", 1.0)`` in place of ms.
+        limit: Largest value that the rule "limit" allows.
+        informs: Whether the metric is shown without a verdict.
+        senders: For a loss rate, the group of flows that lose these packets.
     """
 
     key: str
-    title: str
     kind: str
-    unit: str = ""
-    scale: float = 1.0
+    of: str = ""
+    shown_in: tuple[str, float] | None = None
     limit: float | None = None
     informs: bool = False
     senders: str = ""
 
+    def title(self, victim: str = "", *, harm: bool = False) -> str:
+        """Title for readers, for example "Goodput harm to cubic" or "Goodput of long flows"."""
+        name = metric(self.key).title + (" harm" if harm else "") + (f" of {self.of}" if self.of else "")
+        if not victim:
+            return name
+        return f"{name} to {victim}" if harm else f"{name}, victim {victim}" if self.of else f"{name} of {victim}"
+
+    @property
+    def unit(self) -> str:
+        """Unit of shown values; empty for counts and indices."""
+        return self._shown[0]
+
+    @property
+    def scale(self) -> float:
+        """Factor from the value in a row to the shown value."""
+        return self._shown[1]
+
+    @property
+    def _shown(self) -> tuple[str, float]:
+        if self.shown_in is not None:
+            return self.shown_in
+        of_registry = metric(self.key)
+        if of_registry.percent:
+            return "%", 100.0
+        size, unit = AXES.get(of_registry.unit, (1.0, of_registry.unit))
+        return "" if unit == "1" else unit, 1 / size
+
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A network with parties in it.
+    """Network configuration of a test case.
 
     Attributes:
-        name: What tells it from the cell's others.
-        tree: The scenario, from the party that is judged; where harm is, from the victim and who is beside it (None:
-            nobody).
-        level: From which profile on it is run.
-        equal_bps: Where harm is judged: the equal share of all victims together.
+        name: Name within the test case.
+        tree: Function that makes the scenario from the algorithm; for harm, from the victim and its competitor (None:
+            solo).
+        level: Lowest profile that runs it.
+        equal_bps: For harm, the equal share of all victims together.
     """
 
     name: str
@@ -112,17 +140,17 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A cell of which one party's figures are judged, by rule R or against a limit.
+    """Test case in which one algorithm's metrics are judged, by rule R or against a limit.
 
     Attributes:
-        id: Its name.
-        criteria: The sections of RFC 9743 that it belongs to.
-        title: What it is, in a line: what all settings have in common, since a profile runs some of them.
-        settings: What is run.
-        metrics: What is judged; of `Beside` the first gives the word, and the others can only make it worse.
-        measure: What is measured, a name in `measure.MEASURES`.
-        missing: Why it can't be run; empty where it can.
-        note: What to know in reading it.
+        id: Name.
+        criteria: Sections of RFC 9743.
+        title: What all configurations have in common, in one line.
+        settings: Network configurations.
+        metrics: Metrics. In `Beside`, the first metric gives the verdict, and the others can only make it worse.
+        measure: Name of a function in `measure.MEASURES`.
+        missing: Reason why the test case cannot run; empty if it can.
+        note: Remark for readers.
     """
 
     id: str
@@ -144,12 +172,12 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Beside(Cell):
-    """A cell of which harm to others is judged, by rule H."""
+    """Test case in which harm to others is judged, by rule H."""
 
     settings: Sequence[Setting] = field(default=())
 
     def roles(self, setting: Setting, candidate: Party, deployed: bool) -> Mapping[Role, Tree]:
-        """Each victim solo, versus the candidate, and versus each standard."""
+        """Scenarios with each victim solo, versus the candidate, and versus each standard."""
         roles: dict[Role, Tree] = {}
         for victim in self.victims(deployed):
             roles[self.unharmed(victim)] = self.unharmed_tree(setting, victim)
@@ -160,40 +188,40 @@ class Beside(Cell):
 
     @staticmethod
     def victims(deployed: bool) -> Sequence[Party]:
-        """Whom harm is done to."""
+        """Algorithms that harm is done to."""
         return (*STANDARDS, *DEPLOYED) if deployed else STANDARDS
 
     def unharmed(self, victim: Party) -> Role:
-        """Role that harm is measured from: the victim solo."""
+        """Role with which harm is compared: the victim solo."""
         return Role("", victim.label)
 
     def unharmed_tree(self, setting: Setting, victim: Party) -> Tree:
-        """What is run in that role."""
+        """Scenario of that role."""
         return setting.tree(victim, None)
 
 
 @dataclass(frozen=True, eq=False)
 class Call(Beside):
-    """A cell of which harm to a call, which is no party's, is judged: harm to its delays by rule H, its losses by
-    rule R, since alone it has none and harm to them would be 1 beside anything.
+    """Test case with harm to a call: its delays by rule H, its losses by rule R. A call solo has no losses, so that
+    harm to them would always be 1.
     """
 
     @staticmethod
     def victims(_deployed: bool) -> Sequence[Party]:
-        """The call alone, whatever is deployed."""
+        """The call."""
         return (CALL,)
 
 
 @dataclass(frozen=True, eq=False)
 class Camps(Beside):
-    """A cell of which harm to one of two camps is judged, from what that camp has where the other is its own kind: the
-    MIX and the BASELINE of draft-irtf-iccrg-tcpeval-01, section 6.1. Figures that inform are shown as ratios to that.
+    """Test case with harm to one of two camps, compared with that camp versus its own algorithm: MIX and BASELINE of
+    draft-irtf-iccrg-tcpeval-01, section 6.1. Metrics without a verdict are ratios to the BASELINE.
     """
 
     def unharmed(self, victim: Party) -> Role:
-        """The victim in both camps; for a standard, one of the roles versus standards."""
+        """Role with the victim in both camps. For a standard, it is one of the roles versus standards."""
         return Role(victim.label, victim.label)
 
     def unharmed_tree(self, setting: Setting, victim: Party) -> Tree:
-        """The victim in both camps."""
+        """Scenario with the victim in both camps."""
         return setting.tree(victim, victim)

@@ -1,4 +1,4 @@
-"""RFC 9743's criteria: their sections, titles and requirement words."""
+"""Criteria of RFC 9743: sections, titles, and requirement words."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ __all__ = ["CRITERIA", "Criterion"]
 
 @dataclass(frozen=True)
 class Criterion:
-    """A section of RFC 9743.
+    """Section of RFC 9743.
 
     Attributes:
-        id: Its number.
-        title: Its heading.
-        asks: Which requirement word it has for an evaluation, in capitals as there; in small letters where it has none.
-        stated: No run can answer it; the algorithm's authors state it.
+        id: Number.
+        title: Heading.
+        asks: Requirement word in capitals as in the RFC, or in small letters if it is not a requirement word.
+        stated: Whether the authors of the algorithm answer it, because no run can.
     """
 
     id: str
@@ -52,4 +52,4 @@ CRITERIA = (
     Criterion("7.11", "Data Centers", "SHOULD"),
     Criterion("8", "Security Considerations", "SHOULD", stated=True),
 )
-"""In their order; 7.2 is judged from the runs of all others."""
+"""Criteria in the order of the RFC. 7.2 is judged from the runs of all others."""

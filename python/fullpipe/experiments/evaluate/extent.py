@@ -1,4 +1,4 @@
-"""How much of what a card could rest on was run, in words."""
+"""Number of seeds, test cases, and configurations behind a card, as text."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["run_of", "seeds_used"]
 
 
 def seeds_used(data: Mapping[str, Any]) -> str:
-    """How many seeds a card is made of."""
+    """Number of seeds of a card."""
     most = data.get("most_seeds", data["seeds"])
     added = f", up to {most} where a verdict was inconclusive" if most > data["seeds"] else ""
     return f"{data['seeds']} seeds{added}"
 
 
 def run_of(one: Mapping[str, object]) -> tuple[str, str]:
-    """How many of the cells of a criterion were run, and how many of their settings; empty where no run answers it."""
+    """Numbers of test cases and of configurations that were run for a criterion; empty if no run can answer it."""
     if "cells_run" not in one:
         return "", ""
     settings = f"{one['settings_run']} of {one['settings_in_all']}" if one["settings_in_all"] else ""

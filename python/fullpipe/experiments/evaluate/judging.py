@@ -1,4 +1,4 @@
-"""From runs to words: each comparison, each cell, each criterion."""
+"""Verdicts of comparisons, test cases, and criteria."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from fullpipe.experiments.evaluate.rules import (
     INCONCLUSIVE,
     INFORMATION,
     LOSS,
+    MORE,
     NO_WORSE,
     NOT_RUN,
     WORSE,
@@ -50,34 +51,37 @@ Values = list[float | None]
 
 
 class Runs:
-    """All runs' figures, by cell, setting, role and seed."""
+    """Metrics of all runs, by test case, configuration, role, and seed."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str, Role], dict[int, Row]] = {}
+        self._errors: dict[tuple[str, str, Role, int], str] = {}
 
     def has(self, cell: str, setting: str, role: Role, seed: int) -> bool:
-        """Whether a run is there."""
+        """Whether the run exists."""
         return seed in self._rows.get((cell, setting, role), {})
 
     def has_any(self, cell: str, setting: str) -> bool:
-        """Whether a setting was run at all."""
+        """Whether the configuration was run."""
         return any((of_cell, name) == (cell, setting) for of_cell, name, _ in self._rows)
 
     def has_role(self, cell: str, setting: str, role: Role) -> bool:
-        """Whether a setting was run in that role."""
+        """Whether the configuration was run in that role."""
         return (cell, setting, role) in self._rows
 
-    def add(self, cell: str, setting: str, role: Role, seed: int, row: Row) -> None:
-        """Takes a run's figures."""
+    def add(self, cell: str, setting: str, role: Role, seed: int, row: Row, error: str | None = None) -> None:
+        """Adds the metrics of a run, or its failure."""
         self._rows.setdefault((cell, setting, role), {})[seed] = row
+        if error is not None:
+            self._errors[cell, setting, role, seed] = error
 
     def values(self, cell: str, setting: str, role: Role, key: str) -> Values:
-        """A figure over the seeds."""
+        """Values of a metric over the seeds."""
         rows = self._rows.get((cell, setting, role), {})
         return [rows[seed].get(key) for seed in sorted(rows)]
 
     def rows(self) -> list[dict[str, object]]:
-        """A row per run."""
+        """A row per run; with the column ``error`` if a run failed."""
         return [
             {
                 "cell": cell,
@@ -86,6 +90,7 @@ class Runs:
                 "victim": role.victim,
                 "other": role.other,
                 "seed": seed,
+                **({"error": self._errors.get((cell, setting, role, seed))} if self._errors else {}),
                 **rows[seed],
             }
             for (cell, setting, role), rows in self._rows.items()
@@ -95,30 +100,29 @@ class Runs:
 
 @dataclass(frozen=True)
 class Compared:
-    """A figure of a setting, beside the standards'.
+    """Metric of a configuration, compared with the standards.
 
     Attributes:
-        setting: Where.
-        metric: What; of harm with the victim.
-        title: For readers.
-        unit: Of the values.
-        verdict: Its word; `INFORMATION` where it is not judged, `NOT_RUN` where the figure is unknown.
-        main: Whether it may give its cell a better word than the others do.
-        candidate: The figure over the seeds; of harm the harm.
-        standards: The same of each standard.
-        judgement: The numbers behind the word; ``apart`` and ``least`` are in the unit of the values.
-        starved: The candidate starves flows that no standard starves.
-        among_many: It is `WORSE` by itself, and not among so many comparisons (`corrected`).
-        why: Why it was not run.
-        shares: The victim's mean part of its equal share, by who is beside it.
-        linux: The values of a real kernel, by who they are of; empty where it was not asked, or does not tell.
-        asked_linux: Whether a real kernel ran the setting.
-        linux_shares: As ``shares``, of a real kernel.
-        times_tcp: Where losses are more than the standards': the rates over TCP's at the losses, of the candidate and
-            of each standard, over the seeds.
-        limit: How much is allowed, in the unit of the values, where that is what it is held against.
+        setting: Configuration.
+        metric: Key of the metric; for harm with the victim.
+        title: Title for readers.
+        unit: Unit of the values.
+        verdict: Verdict; `INFORMATION` if not judged, `NOT_RUN` if the metric is unknown.
+        main: Whether the verdict of the test case may be as good as this verdict.
+        candidate: Values over the seeds; for harm, the harm.
+        standards: Values of the standards.
+        judgement: Numbers of the verdict. ``apart`` and ``least`` have the unit of the values.
+        starved: Whether the candidate starves flows that no standard starves.
+        among_many: Whether the verdict is `WORSE` alone, but not after Holm's correction (`corrected`).
+        why: Reason why it was not run.
+        shares: Victim's mean goodput over its equal share, by competitor.
+        linux: Values on a real kernel by label; empty if the kernel did not run it, or does not report it.
+        asked_linux: Whether a real kernel ran the configuration.
+        linux_shares: As ``shares``, on the real kernel.
+        times_tcp: If losses are more than the standards' losses: rates over TCP's rates at these losses, by label.
+        limit: Limit in the unit of the values, for the rule "limit".
         rule: Rule that gives the verdict.
-        victim: Label of the party that harm is done to; empty where no harm is judged.
+        victim: Label of the victim; empty if no harm is judged.
     """
 
     setting: str
@@ -145,20 +149,20 @@ class Compared:
 
 @dataclass(frozen=True)
 class JudgedCell:
-    """A cell and its comparisons."""
+    """Test case with its comparisons."""
 
     cell: Cell
     compared: Sequence[Compared]
 
     @property
     def verdict(self) -> str:
-        """The worst word of the comparisons; those that are not the main ones can only make it worse."""
+        """Worst verdict of the comparisons. Comparisons that are not main ones can only make it worse."""
         counted = [one for one in self.compared if one.main or one.verdict not in (BETTER, NO_WORSE)]
         return worst(one.verdict for one in counted)
 
     @property
     def why(self) -> str:
-        """Why there is no word."""
+        """Reason why there is no verdict."""
         if self.cell.missing:
             return self.cell.missing
         if not self.compared:
@@ -167,18 +171,18 @@ class JudgedCell:
 
 
 def judge_cell(cell: Cell, settings: Sequence[Setting], runs: Runs, there: Runs | None = None) -> JudgedCell:
-    """A cell's comparisons in the settings that were run; ``there`` are runs of a real kernel."""
+    """Comparisons of a test case in the configurations that were run. ``there`` are runs of a real kernel."""
     return JudgedCell(cell, [one for setting in settings for one in _beside(cell, setting, runs, there)])
 
 
 def unclear(cell: Cell, setting: Setting, runs: Runs) -> bool:
-    """Whether more seeds could tell more."""
+    """Whether a verdict is inconclusive, so that more seeds may decide it."""
     return any(one.verdict == INCONCLUSIVE for one in _compare(cell, setting, runs))
 
 
 def corrected(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
-    """The cells of a criterion after Holm's correction: what is ``worse`` by itself and not among so many comparisons
-    is ``inconclusive``.
+    """Test cases of a criterion after Holm's correction. A ``worse`` that the correction does not confirm is
+    ``inconclusive``.
     """
     every = [one for cell in cells for one in cell.compared if one.judgement is not None and one.verdict != INFORMATION]
     kept = holm([one.judgement.p for one in every if one.judgement is not None])
@@ -196,7 +200,6 @@ def corrected(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
 
 
 def _beside(cell: Cell, setting: Setting, runs: Runs, there: Runs | None) -> list[Compared]:
-    """With what the kernel has, where it was asked."""
     here = _compare(cell, setting, runs)
     if there is None or not there.has_any(cell.id, setting.name):
         return here
@@ -205,7 +208,6 @@ def _beside(cell: Cell, setting: Setting, runs: Runs, there: Runs | None) -> lis
 
 
 def _from_kernel(one: Compared | None) -> dict[str, Any]:
-    """What a comparison on the kernel adds to the simulator's."""
     if one is None:
         return {}
     values = {CANDIDATE: one.candidate, **one.standards}
@@ -236,7 +238,7 @@ def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> 
 
 
 def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs, who: str) -> Values:
-    """The rate of a sender, in the mean of all of its role, over TCP's at what they lose."""
+    """Mean rate of the senders of a role, over TCP's rate at their loss."""
     losses, goodputs_bps, rtts_s = (
         runs.values(cell.id, setting.name, Role(who), key)
         for key in (metric.key, f"{metric.senders}.goodput_bps", f"{metric.senders}.mean_rtt_s")
@@ -277,11 +279,11 @@ def _compare_harm(cell: Beside, setting: Setting, runs: Runs) -> list[Compared]:
                 one = _compared(setting, metric, whose, candidate, standards, judgement, metric.scale)
                 compared.append(replace(one, main=metric is cell.metrics[0]))
                 continue
-            more = metric.kind == "more"
+            more = metric.kind == MORE
             candidate = harms(alone, versus(CANDIDATE), more_is_better=more)
             standards = {bar: harms(alone, versus(bar), more_is_better=more) for bar in BARS}
             one = _compared(setting, metric, whose, candidate, standards, rule_h(candidate, standards), 1.0)
-            one = replace(one, rule=Rule.HARM)
+            one = replace(one, title=metric.title(whose, harm=True), unit="", rule=Rule.HARM)
             if victim in OTHERS:
                 one = replace(one, verdict=INFORMATION if one.judgement else NOT_RUN)
             elif metric.key == "victim.goodput_bps" and setting.equal_bps:
@@ -291,7 +293,6 @@ def _compare_harm(cell: Beside, setting: Setting, runs: Runs) -> list[Compared]:
 
 
 def _ratios(values: Values, to: Values) -> Values:
-    """Seed by seed; None where one is unknown."""
     return [None if x is None or not y else x / y for x, y in zip(values, to, strict=True)]
 
 
@@ -319,7 +320,7 @@ def _compared(
     return Compared(
         setting=setting.name,
         metric=metric.key if not victim else f"{metric.key.removeprefix('victim.')} of {victim}",
-        title=metric.title if not victim else f"{metric.title} of {victim}",
+        title=metric.title(victim),
         unit=metric.unit,
         verdict=verdict,
         main=True,

@@ -1,4 +1,4 @@
-"""The card as a page: a line per criterion with the picture that shows why, then every cell with its dots."""
+"""Page of the report card: a line per criterion with its plot, then all test cases."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from fullpipe.runs.aggregate import estimate
 __all__ = ["beside", "card_page", "dots", "gauge", "kernel_line", "number", "template"]
 
 CLASSES = {BETTER: "better", NO_WORSE: "same", INCONCLUSIVE: "unclear", WORSE: "worse"}
-"""What a word is colored by; other words are quiet."""
+"""CSS classes of verdicts. Other verdicts have no color."""
 
 WIDTH, ROW = 320, 20
 LEFT, RIGHT = 76, 312
-"""Pixels of a picture, at its own size."""
+"""Pixels of a plot at its original size."""
 
 
 def card_page(data: Mapping[str, Any], tries: Mapping[str, Sequence[tuple[str, str]]] | None = None) -> str:
-    """One self-contained page of HTML: no scripts, no requests.
+    """Self-contained HTML page without scripts and requests.
 
     Args:
-        data: The card.
-        tries: Of each cell the settings that the playground beside the page opens, and the links that do it.
+        data: Content of the card.
+        tries: By test case, the configurations that the playground can open, and their links.
     """
     counts = {word: sum(one["verdict"] == word for one in data["criteria"]) for word in reversed(BADNESS)}
     return template("card.html.j2").render(
@@ -45,7 +45,7 @@ def card_page(data: Mapping[str, Any], tries: Mapping[str, Sequence[tuple[str, s
 
 @cache
 def template(name: str) -> Template:
-    """A template of this package; what is put into it is escaped."""
+    """Template of this package; values are escaped."""
     environment = Environment(
         loader=PackageLoader("fullpipe.experiments.evaluate", "."),
         autoescape=True,
@@ -59,7 +59,7 @@ def template(name: str) -> Template:
 
 
 def deciding(criterion: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The figure that its word comes from, and its cell: of the worst ones that which is furthest beyond its margin."""
+    """Comparison that gives a criterion's verdict, and its test case: the one furthest beyond its margin."""
     judged = [
         (cell["id"], one)
         for cell in criterion["experiments"]
@@ -70,9 +70,9 @@ def deciding(criterion: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | No
 
 
 def gauge(figure: Mapping[str, Any]) -> Markup:
-    """How much worse than the bar, with its interval: gray is what is no worse, right is worse. Of a limit: the worst
-    seed and how far the others are from it; the limit is in the middle. Of means that are too little apart to count:
-    how far they are apart. Below stands what that is in. The dot is hollow where something else gives the word.
+    """Difference from the baseline with its interval. The range of "no worse" is gray, and worse is on the right. For a
+    limit, the plot has the worst seed and the range of the seeds, with the limit in the middle. For means that are too
+    close to count, it has their difference. The dot is hollow if another rule gives the verdict.
     """
     if "limit" in figure:
         values, limit = _known(figure["candidate"]), figure["limit"]
@@ -96,7 +96,7 @@ def gauge(figure: Mapping[str, Any]) -> Markup:
     scale = [
         Markup('<text class="scale {where}" x="{x}" y="30">{text}</text>').format(where=where, x=at(value), text=text)
         for value, where, text in _scale(figure, span, high)
-        # What is no worse may end too near the middle to be named.
+        # A label too close to the middle is left out.
         if value != high or at(value) - 160 > 24 or high == 0
     ]
     return Markup(
@@ -118,7 +118,7 @@ def gauge(figure: Mapping[str, Any]) -> Markup:
 
 
 def _scale(figure: Mapping[str, Any], span: float, high: float) -> list[tuple[float, str, str]]:
-    """What stands below a gauge, and where: the values at both its ends, in the middle and where gray ends."""
+    """Labels below a gauge with their positions: both ends, the middle, and the end of the gray range."""
     if "limit" in figure:
         limit = figure["limit"]
         most = f"{number(limit + span)} {figure['unit']}".strip()
@@ -135,17 +135,16 @@ def _scale(figure: Mapping[str, Any], span: float, high: float) -> list[tuple[fl
 
 
 def _is_harm(figure: Mapping[str, Any]) -> bool:
-    """Whether rule H judges a figure; the others have ratios."""
     return bool(figure["rule"] == Rule.HARM)
 
 
 def _points(figure: Mapping[str, Any]) -> str:
-    """What differences of a figure are in."""
+    """Unit of differences."""
     return "points" if figure["unit"] == "%" else str(figure["unit"])
 
 
 def _otherwise(figure: Mapping[str, Any]) -> str:
-    """What gives the word where the interval and what is gray do not; empty where they do."""
+    """Reason for a verdict that differs from interval and gray range; empty if it does not."""
     if figure.get("starves"):
         return "starves it"
     if figure.get("among_many"):
@@ -156,7 +155,7 @@ def _otherwise(figure: Mapping[str, Any]) -> str:
 
 
 def dots(figure: Mapping[str, Any]) -> Markup:
-    """Every seed's value as a dot, with mean and 95 % interval: the candidate's and the standards'."""
+    """Values of each seed as dots, with mean and 95 % interval, for the candidate and the standards."""
     rows = [(name, _known(figure[name])) for name in ("candidate", *BARS)]
     every = [value for _, values in rows for value in values]
     if not every:
@@ -208,7 +207,7 @@ def dots(figure: Mapping[str, Any]) -> Markup:
 
 
 def told(figure: Mapping[str, Any]) -> str:
-    """The comparison in words."""
+    """Comparison in words."""
     if "difference" not in figure:
         return str(figure.get("why", ""))
     mean, ci95 = figure["difference"], figure["ci95"]
@@ -237,9 +236,7 @@ def told(figure: Mapping[str, Any]) -> str:
 
 
 def beside(figure: Mapping[str, Any], algorithm: str) -> list[tuple[str, str, str]]:
-    """A row for each whose figure a real kernel has too: who, and the means over the seeds, with the least and the
-    greatest, in the simulator and on Linux.
-    """
+    """Rows with a metric on a real kernel: label, and mean with minimum and maximum in the simulator and on Linux."""
     there = figure.get("linux", {})
     return [
         (algorithm if role == "candidate" else role, _spread(_known(figure[role])), _spread(_known(there[role])))
@@ -249,7 +246,7 @@ def beside(figure: Mapping[str, Any], algorithm: str) -> list[tuple[str, str, st
 
 
 def kernel_line(kernel: Mapping[str, Any]) -> str:
-    """What a real kernel has run, and what failed."""
+    """Summary of the runs on a real kernel."""
     if not kernel["settings"]:
         return "No setting of these cells is run on a real kernel: it runs duel, bloat and shallow up to 50 Mbit/s."
     failed = kernel["failed_runs"]
@@ -260,13 +257,13 @@ def kernel_line(kernel: Mapping[str, Any]) -> str:
 
 
 def ran(criterion: Mapping[str, Any]) -> str:
-    """How much of a criterion's cells and settings was run."""
+    """Numbers of test cases and configurations that were run."""
     parts = zip(run_of(criterion), ("cell", "setting"), strict=True)
     return ", ".join(f"{part} {what}{'' if part.endswith(' of 1') else 's'}" for part, what in parts if part)
 
 
 def number(value: float) -> str:
-    """Three digits, or all before the point."""
+    """Three significant digits, or all digits of a large number."""
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
 
 
@@ -279,7 +276,7 @@ def _mean(values: Sequence[float]) -> str:
 
 
 def _spread(values: Sequence[float]) -> str:
-    """Their mean, and in brackets the least and the greatest, where there are several."""
+    """Mean, and minimum and maximum in brackets if there are several values."""
     low, high = (number(end) for end in (min(values), max(values))) if values else ("", "")
     return _mean(values) if low == high else f"{_mean(values)} ({low} to {high})"
 

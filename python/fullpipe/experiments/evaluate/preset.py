@@ -1,4 +1,4 @@
-"""What all cells have in common: the network's kind, the hosts, and who takes part."""
+"""Network, hosts, and parties that all test cases share."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["ACK_BYTES", "PACKET_BYTES", "STANDARDS", "Party", "Tree", "dumbbell"
 Tree = dict[str, Any]
 
 PACKET_BYTES, ACK_BYTES = 1500, 52
-"""On the wire; an ACK with timestamps (RFC 7323)."""
+"""Bytes on the wire; the ACK has timestamps (RFC 7323)."""
 
 
 @dataclass(frozen=True)
 class Party:
-    """Whose flows these are.
+    """Sender of a group of flows.
 
     Attributes:
-        label: What the card calls it.
-        algorithm: As scenarios name it.
-        keys: Keys of its flows beside the preset's.
+        label: Name on the card.
+        algorithm: Algorithm as in scenarios.
+        keys: Additional keys of its flows.
     """
 
     label: str
@@ -30,12 +30,12 @@ class Party:
 
     @property
     def name(self) -> str:
-        """The algorithm's name without parameters."""
+        """Name of the algorithm without parameters."""
         return self.algorithm if isinstance(self.algorithm, str) else str(self.algorithm.get("name", self.label))
 
 
 STANDARDS = (Party("newreno", "newreno"), Party("cubic", "cubic"))
-"""What the IETF has standardized (RFC 5681 with SACK, RFC 9438): the bar. RFC 9002 is NewReno's window over QUIC."""
+"""Standards of the IETF, the baseline: RFC 5681 with SACK, and RFC 9438. RFC 9002 is NewReno's window for QUIC."""
 
 
 def dumbbell(
@@ -48,18 +48,17 @@ def dumbbell(
     link: Mapping[str, object] | None = None,
     **keys: object,
 ) -> Tree:
-    """A drop-tail bottleneck that flows share.
+    """Scenario with one drop-tail bottleneck.
 
     Args:
-        rate_bps: Its rate.
-        rtt_s: The base round-trip time of flows that say nothing else: 94 % of it on the link, the rest on the way
-            there, where each flow draws 2 to 4 % one way.
-        buffer: In BDP of that RTT, at least 5 packets; or as scenarios write it.
-        groups: What `flows` makes.
-        duration_s: How long it runs.
-        warmup_s: What is left out; None for 20 s or 100 round trips, whichever is longer.
-        link: Further keys of the bottleneck.
-        keys: Further keys of the scenario.
+        rate_bps: Rate of the bottleneck.
+        rtt_s: Base RTT. The link has 94 % of it, and each flow draws an access delay of 2 to 4 % one way.
+        buffer: Buffer in BDP, at least 5 packets; or text as in scenarios.
+        groups: Groups of flows, as `flows` makes them.
+        duration_s: Duration.
+        warmup_s: Warm-up; None for 20 s or 100 RTTs, whichever is longer.
+        link: Additional keys of the bottleneck.
+        keys: Additional keys of the scenario.
     """
     if not isinstance(buffer, str):
         buffer = f"{max(5, round(buffer * rate_bps * rtt_s / 8 / PACKET_BYTES))} packets"
@@ -80,11 +79,11 @@ def dumbbell(
 
 
 def flows(party: Party, name: str, count: int = 1, *, ecn: bool = False, **keys: object) -> Tree:
-    """A group of a party's flows on today's hosts, begun at a random time in the first second.
+    """Group of a party's flows with the hosts of today, started at random in the first second.
 
-    Delayed ACKs, appropriate byte counting, an initial window of ten (RFC 6928), RACK-TLP (RFC 8985) with PRR, a least
-    timeout of 200 ms as in Linux; paced where the algorithm is. ECN is what the algorithm is made for, or classic
-    (RFC 3168), where it is on.
+    Delayed ACKs, appropriate byte counting, an initial window of ten (RFC 6928), RACK-TLP (RFC 8985) with PRR, a
+    minimum RTO of 200 ms as in Linux, and pacing if the algorithm paces. With ``ecn``, ECN is of the algorithm's kind,
+    or classic (RFC 3168).
     """
     made_for = {"dctcp": "accurate", "prague": "accurate"}
     return {
@@ -105,10 +104,10 @@ def flows(party: Party, name: str, count: int = 1, *, ecn: bool = False, **keys:
 
 
 def ms(seconds: float) -> str:
-    """A time as scenarios write it."""
+    """Time as scenarios write it."""
     return f"{seconds * 1e3:.9g} ms"
 
 
 def mbps(bits_per_s: float) -> str:
-    """A rate as scenarios write it."""
+    """Rate as scenarios write it."""
     return f"{bits_per_s / 1e6:.9g} Mbit/s"

@@ -46,32 +46,32 @@ __all__ = [
 
 NOT_RUN, NOT_APPLICABLE, INFORMATION = "not run", "not applicable", "information"
 BADNESS = (BETTER, NO_WORSE, INCONCLUSIVE, WORSE)
-"""The words that runs can earn, from best to worst."""
+"""Verdicts from runs, from best to worst."""
 
 HARM_MARGIN = 0.05
-"""Of what a flow has alone, how much more than the bar's a candidate may take: what ten seeds resolve."""
+"""Harm beyond the baseline's harm that is still no worse. Ten seeds can resolve it."""
 
 FAMILY = 0.05
-"""Probability, over all comparisons of a criterion, of one false "worse" that Holm's correction leaves."""
+"""Probability of one false "worse" among all comparisons of a criterion, after Holm's correction."""
 
 STARVED = 0.1
-"""Part of its equal share below which a flow starves."""
+"""Fraction of its equal share below which a flow starves."""
 
 
 TIMES_TCP = 10.0
-"""Packet loss is acceptable where a TCP flow on the same path would have, under it, the throughput that the sender has,
-within an order of magnitude (RFC 3551, section 2; RFC 8083, section 4.3).
+"""Largest acceptable rate over TCP's rate at the loss. Loss is acceptable if a TCP flow on that path, under that loss,
+would have the sender's throughput within an order of magnitude (RFC 3551, section 2; RFC 8083, section 4.3).
 """
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a figure is compared by rule R.
+    """Comparison of a metric by rule R.
 
     Attributes:
-        cost: The natural logarithm of what should be small.
-        factor: How much of the bar's cost is still no worse.
-        least: A difference of the figures' means that is nothing, whatever their ratio.
+        cost: Function that returns the natural logarithm of the cost, which should be small.
+        factor: Cost over the baseline's cost that is still no worse.
+        least: Difference of the means that does not count, whatever their ratio.
     """
 
     cost: Callable[[float], float]
@@ -82,10 +82,10 @@ class Kind:
 LESS, MORE, IDLE, LOSS = "less", "more", "idle", "loss"
 TINY = 1e-5
 KINDS = {
-    # Delays and completion times. What is below 0.1 ms is no delay: a packet of 1500 bytes takes that at 120 Mbit/s.
+    # Delays and completion times. Values below 0.1 ms, one packet of 1500 bytes at 120 Mbit/s, count as equal.
     LESS: Kind(lambda value: math.log(max(value, 1e-4)), 1.1),
     MORE: Kind(lambda value: -math.log(max(value, TINY)), 1.1),
-    # Of the capacity what lies idle, and one point more, so that 99.9 % is not ten times as good as 99 %.
+    # Idle fraction of the capacity plus one point, so that 99.9 % is not ten times as good as 99 %.
     IDLE: Kind(lambda value: math.log(max(1 - value, 0.0) + 0.01), 1.1),
     LOSS: Kind(lambda value: math.log(max(value, TINY)), 1.3, 0.001),
 }
@@ -93,20 +93,19 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a candidate's runs say beside the bar's.
+    """Comparison of a candidate's runs with the baseline's.
 
     Attributes:
         verdict: One of `BETTER`, `NO_WORSE`, `INCONCLUSIVE`, `WORSE`.
-        bar: The standard that it was held against; empty for a fixed limit.
-        mean: By how much the candidate is worse than the bar, over the seeds.
-        ci95: Half of its 95 % confidence interval, paired by seed.
-        margin: How much is still no worse.
-        p: The probability of being so far beyond the margin by chance, on both sides; 1 where it is not beyond.
-        seeds: How many pairs there were.
-        of_rates: What is compared are rates over TCP's at the losses (`rule_loss`), in the place of the losses.
-        apart: By how much the means differ, where that is too little to count whatever the ratio, and gives the word;
-            None elsewhere.
-        least: What it would have to be beyond to count.
+        bar: Standard that is the baseline; empty for a fixed limit.
+        mean: Mean difference over the seeds; positive if the candidate is worse.
+        ci95: Half of the width of its 95 % confidence interval, paired by seed.
+        margin: Difference that is still no worse.
+        p: Two-sided probability of a mean this far beyond the margin by chance; 1 if it is within the margin.
+        seeds: Number of pairs.
+        of_rates: Whether rates over TCP's rates are compared (`rule_loss`) and not losses.
+        apart: Difference of the means if it is too small to count and gives the verdict; None otherwise.
+        least: Difference that would count.
     """
 
     verdict: str
@@ -122,10 +121,10 @@ class Judgement:
 
 
 def judge(differences: Sequence[float], margin: float, bar: str = "") -> Judgement:
-    """The word for paired differences, candidate less bar, of a cost: at least two of them.
+    """Verdict for at least two paired differences of a cost, candidate less baseline.
 
-    ``worse`` where the interval lies above the margin, ``better`` where it lies below its negative, ``no worse`` where
-    it ends at or below the margin, ``inconclusive`` otherwise.
+    ``worse`` if the interval is above the margin, ``better`` if it is below the negative margin, ``no worse`` if it
+    ends at or below the margin, ``inconclusive`` otherwise.
     """
     over = estimate(differences)
     assert over.sd is not None
@@ -138,7 +137,7 @@ def judge(differences: Sequence[float], margin: float, bar: str = "") -> Judgeme
 
 
 def harms(alone: Sequence[float | None], beside: Sequence[float | None], *, more_is_better: bool) -> list[float | None]:
-    """Ware et al.'s harm, seed by seed; None where a figure is unknown."""
+    """Harm by Ware et al. for each seed; None if a metric is unknown."""
     return [
         None if x is None or y is None else harm(x, y, more_is_better=more_is_better)
         for x, y in zip(alone, beside, strict=True)
@@ -146,9 +145,8 @@ def harms(alone: Sequence[float | None], beside: Sequence[float | None], *, more
 
 
 def rule_h(candidate: Sequence[float | None], standards: Mapping[str, Sequence[float | None]]) -> Judgement | None:
-    """Rule H: the harm that a candidate does, beside the largest mean harm that a standard does to the same flows. That
-    bounds harm by equivalence, with CUBIC's own record on Reno counted, because CUBIC is standard. None without two
-    pairs.
+    """Rule H: the candidate's harm compared with the largest mean harm that a standard does to these flows. CUBIC's
+    harm to NewReno counts, because CUBIC is a standard. None without two pairs.
     """
     return _against(candidate, standards, lambda value: value, HARM_MARGIN)
 
@@ -156,9 +154,7 @@ def rule_h(candidate: Sequence[float | None], standards: Mapping[str, Sequence[f
 def rule_r(
     candidate: Sequence[float | None], standards: Mapping[str, Sequence[float | None]], kind: str
 ) -> Judgement | None:
-    """Rule R: the logarithm of the ratio of costs, beside the standard with the larger mean cost. None without two
-    pairs.
-    """
+    """Rule R: the logarithm of the ratio of costs to the standard with the larger mean cost. None without two pairs."""
     how = KINDS[kind]
     judged = _against(candidate, standards, how.cost, math.log(how.factor))
     if judged is None or not how.least:
@@ -176,18 +172,17 @@ def rule_loss(
     times: Sequence[float | None],
     standards_times: Mapping[str, Sequence[float | None]],
 ) -> Judgement | None:
-    """Rule R for the losses of those who send: where it does not say that they are no worse, they are ``worse`` only
-    where their rate over TCP's at this loss is also more than `TIMES_TCP` times a standard's rate over TCP's at its
-    own, of the standard with the larger mean. None without two pairs.
+    """Rule R for the loss rates of senders. Losses that are not "no worse" are ``worse`` only if the sender's rate over
+    TCP's rate is also more than `TIMES_TCP` times a standard's rate over TCP's rate. None without two pairs.
 
-    RFC 5348's equation says what TCP would have, of losses apart from each other; the standards' own rates over it say
-    how far it is from what TCP has in this very network. It is never less than the equation says.
+    TCP's rate is RFC 5348's equation for independent losses. The standards' rates show how far TCP is from the equation
+    in this network; they count as at least 1.
 
     Args:
-        candidate: The part of the packets that is lost, by seed.
-        standards: The same of each standard.
-        times: The candidate's rate over TCP's at its loss and round-trip time (`tcp_bps`), by seed.
-        standards_times: The same of each standard.
+        candidate: Loss rate by seed.
+        standards: Loss rates of each standard.
+        times: Candidate's rate over TCP's rate at its loss and RTT (`tcp_bps`), by seed.
+        standards_times: Rates of each standard over TCP's rate.
     """
     judged = rule_r(candidate, standards, LOSS)
     if judged is None or judged.verdict in (BETTER, NO_WORSE):
@@ -205,9 +200,7 @@ def rule_loss(
 
 
 def tcp_bps(loss: float, rtt_s: float, packet_bytes: float) -> float:
-    """The rate of a TCP flow that loses this part of its packets: RFC 5348, 3.1, with its ``b`` of 1 and ``t_RTO`` of
-    four round trips.
-    """
+    """Rate of a TCP flow with this loss rate: RFC 5348, section 3.1, with ``b`` of 1 and ``t_RTO`` of four RTTs."""
     if not loss:
         return math.inf
     waits = 4 * (3 * math.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
@@ -215,12 +208,12 @@ def tcp_bps(loss: float, rtt_s: float, packet_bytes: float) -> float:
 
 
 def times_tcp(goodput_bps: float, loss: float, rtt_s: float, packet_bytes: float) -> float:
-    """The rate at which a flow sends, over TCP's at the part that it loses (`tcp_bps`)."""
+    """Sending rate of a flow over TCP's rate at its loss (`tcp_bps`)."""
     return goodput_bps / (1 - loss) / tcp_bps(loss, rtt_s, packet_bytes)
 
 
 def at_most(candidate: Sequence[float | None], limit: float) -> Judgement | None:
-    """A limit of an RFC's: one run beyond it breaks it."""
+    """Limit of an RFC. One run beyond it is a violation."""
     known = [value for value in candidate if value is not None]
     if not known:
         return None
@@ -230,21 +223,21 @@ def at_most(candidate: Sequence[float | None], limit: float) -> Judgement | None
 
 
 def starves(shares: Sequence[float | None], standards: Mapping[str, Sequence[float | None]]) -> bool:
-    """Whether a candidate starves flows that no standard starves: they have less than a tenth of their equal share in
-    more than half of the seeds.
+    """Whether a candidate starves flows that no standard starves: goodput below a tenth of the equal share in more than
+    half of the seeds.
 
     Args:
-        shares: What the flows have of their equal share beside the candidate, seed by seed.
-        standards: The same beside each standard.
+        shares: Goodput over the equal share versus the candidate, by seed.
+        standards: Goodput over the equal share versus each standard.
     """
     return _starved(shares) and not any(_starved(others) for others in standards.values())
 
 
 def holm(p_values: Sequence[float], family: float = FAMILY) -> list[bool]:
-    """Which of several hypotheses to reject so that the probability of one false rejection stays within ``family``.
+    """Hypotheses to reject, so that the probability of one false rejection stays within ``family``.
 
     S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6(2), 1979:
-    the k-th smallest of n values is held against family/(n - k + 1), up to the first that is above.
+    the k-th smallest of n values is compared with family/(n - k + 1), up to the first one above it.
     """
     rejected = [False] * len(p_values)
     for done, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
@@ -255,7 +248,7 @@ def holm(p_values: Sequence[float], family: float = FAMILY) -> list[bool]:
 
 
 def worst(verdicts: Iterable[str]) -> str:
-    """The worst of some words; `NOT_RUN` where none was earned."""
+    """Worst verdict; `NOT_RUN` if there is none."""
     earned = [verdict for verdict in verdicts if verdict in BADNESS]
     return max(earned, key=BADNESS.index) if earned else NOT_RUN
 
@@ -266,7 +259,6 @@ def _against(
     cost: Callable[[float], float],
     margin: float,
 ) -> Judgement | None:
-    """Beside the standard with the largest mean cost."""
     costs = {name: [cost(value) for value in values if value is not None] for name, values in standards.items()}
     known = {name: math.fsum(values) / len(values) for name, values in costs.items() if values}
     if not known:

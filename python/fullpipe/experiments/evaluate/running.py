@@ -1,4 +1,4 @@
-"""`evaluate`: runs what a card needs, adds seeds where the word is inconclusive, and judges."""
+"""`evaluate`: makes the runs of a card, adds seeds where the verdict is inconclusive, and judges."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ from fullpipe.scenario.quantity import Quantity
 __all__ = ["PROFILES", "Plan", "Profile", "evaluate", "plan"]
 
 SEEDS = (2, 1000)
-"""Seeds that a card can be made of: at least, at most."""
+"""Smallest and largest number of seeds."""
 
 MORE_SEEDS = 10
-"""Added where the word is inconclusive."""
+"""Seeds added where the verdict is inconclusive."""
 
 PACKETS_PER_S = 6e6
-"""How many packets of a card's runs one processor simulates in a second, about: for `Plan`."""
+"""Approximate speed of one core, in packets of a card's runs: for `Plan`."""
 
 PACKETS_PER_S_ON_LINUX = 9e3
-"""The same of the virtual machine."""
+"""Approximate speed of the virtual machine."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """How much is run.
+    """Extent of a card.
 
     Attributes:
-        level: Settings up to this are run.
-        seeds: Runs of each.
-        most: Runs of each where the word stays inconclusive.
+        level: Highest level of configurations that run.
+        seeds: Runs of each configuration.
+        most: Runs of each configuration whose verdict stays inconclusive.
     """
 
     level: int
@@ -84,33 +84,34 @@ def evaluate(
     memory: int | str | None = None,
     called: str | None = None,
 ) -> Card:
-    """Report card of an algorithm by RFC 9743. The baseline is the one of NewReno and CUBIC with the worse mean.
+    """Report card of an algorithm by RFC 9743. The baseline is the one of NewReno and CUBIC with the worse mean. A run
+    that fails does not stop the others.
 
     Args:
-        algorithm: As scenarios name it, a table such as ``{"name": "vegas", "alpha": 2}``, a class that
-            `fullpipe.algorithm` has declared, or, as for the command, ``"FILE.py"``, ``"FILE.py:CLASS"``, ``"FILE.o"``.
+        algorithm: Name, table such as ``{"name": "vegas", "alpha": 2}``, declared class, or, as for the command,
+            ``"FILE.py"``, ``"FILE.py:CLASS"``, ``"FILE.o"``.
         profile: "quick", "standard" or "full".
-        only: Sections of the RFC ("5.1.2", or "5.2" for all below) or cells ("duel"); None for all.
-        seeds: Runs of each; none are added then. None for the profile's.
-        flow_keys: Keys of the candidate's flows beside the preset's, such as ``{"pacing": "on"}``.
-        statement: What its authors state.
-        engine: "linux" runs `LINUX_CELLS` on a real kernel too; what it finds stands beside the simulator's and gives
-            no word.
+        only: Sections of the RFC ("5.1.2", or "5.2" for all below) or test cases ("duel"); None for all.
+        seeds: Runs of each configuration, and none are added; None for the profile's.
+        flow_keys: Additional keys of the candidate's flows, such as ``{"pacing": "on"}``.
+        statement: Statement of the authors.
+        engine: With "linux", a real kernel also runs `LINUX_CELLS`. These runs are shown and give no verdict.
         out: Directory that the card is saved into (`Card.save`).
-        cache: Where runs are kept, by what was run; None for the user's cache.
+        cache: Directory of the runs; None for the user's cache.
         workers: As for `run_many`.
-        dask: The address of a Dask scheduler, whose cluster runs what the simulator does; None for this machine.
+        dask: Address of a Dask scheduler for the runs of the simulator; None for this machine.
         progress: As for `run_many`.
         stop: As for `run_many`.
         memory: As for `run_many`.
-        called: What the program calls the algorithm, in the commands on the card; None for what ``algorithm`` says.
+        called: Name of the algorithm in the commands on the card; None for ``algorithm``.
 
     Raises:
-        ScenarioError: There is no such algorithm, parameter or key.
-        InputError: There is no such profile, engine, section or cell, so many seeds are not allowed, or no Dask
+        ScenarioError: An algorithm, parameter, or key is unknown.
+        InputError: A profile, engine, section, or test case is unknown, the number of seeds is not allowed, or no Dask
             scheduler answers.
-        LinuxError: The Linux engine lacks something, or none of its runs ended; where some did, the card says how many.
+        LinuxError: The testbed lacks something, or all its runs failed; if some failed, the card has their number.
         Cancelled: ``stop`` was set.
+        Exception: All runs failed; this is the last failure.
     """
     engines.check_engines([engine])
     if out is not None:
@@ -168,17 +169,17 @@ def evaluate(
 
 @dataclass(frozen=True)
 class Plan(Outcome):
-    """What a card needs before any word is inconclusive.
+    """Runs of a card before any verdict is inconclusive.
 
     Attributes:
-        runs: How many there are.
-        kept: How many of these the cache has.
-        packets: How many packets the bottlenecks of the others can take, at most.
-        more_seeds: How many seeds each setting has at most, where its word stays inconclusive.
-        seeds: How many each has.
-        linux_runs: How many runs a real kernel makes.
-        linux_kept: How many of these the cache has.
-        linux_packets: How many packets the bottlenecks of the others can take, at most.
+        runs: Number of runs.
+        kept: Number of runs in the cache.
+        packets: Upper bound of packets over the bottlenecks in the other runs.
+        seeds: Seeds of each configuration.
+        more_seeds: Most seeds of a configuration that stays inconclusive.
+        linux_runs: Number of runs on a real kernel.
+        linux_kept: Number of these in the cache.
+        linux_packets: Upper bound of packets over the bottlenecks in the other runs on the kernel.
     """
 
     runs: int
@@ -192,12 +193,12 @@ class Plan(Outcome):
 
     @property
     def cpu_s(self) -> float:
-        """About how long they take one processor, seconds."""
+        """Approximate time of these runs on one core, seconds."""
         return self.packets / PACKETS_PER_S
 
     @property
     def linux_cpu_s(self) -> float:
-        """About how long those on Linux take one processor, seconds."""
+        """Approximate time of the runs on Linux on one core, seconds."""
         return self.linux_packets / PACKETS_PER_S_ON_LINUX
 
     def to_dict(self) -> dict[str, object]:
@@ -216,7 +217,6 @@ class Plan(Outcome):
 
 
 def _left(cpu_s: float) -> str:
-    """How long what is left takes, about."""
     return f"the others take one processor about {math.ceil(cpu_s / 60):,} min" if cpu_s else ""
 
 
@@ -231,11 +231,11 @@ def plan(
     engine: str = "simulator",
     cache: str | os.PathLike[str] | None = None,
 ) -> Plan:
-    """How much `evaluate` would run; the arguments are its own. Nothing is run.
+    """Number of runs and estimated time of `evaluate` with equal arguments. Nothing is run.
 
     Raises:
-        ScenarioError: There is no such algorithm, parameter or key, or the kernel that is asked for cannot run it.
-        InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
+        ScenarioError: An algorithm, parameter, or key is unknown, or the kernel cannot run a scenario.
+        InputError: A profile, engine, section, or test case is unknown, or the number of seeds is not allowed.
     """
     engines.check_engines([engine])
     candidate, how, _, counts = _asked(as_algorithm(algorithm), profile, only, seeds, flow_keys, statement)
@@ -254,7 +254,7 @@ for _name, _value in (("plan", plan), ("Statement", Statement)):
 
 
 def _counted(work: Work, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> tuple[int, int, float]:
-    """Number of different runs, of those in the store, and of packets that the others have."""
+    """Number of different runs, of runs in the store, and of packets in the others."""
     wanted = {work.address(each): each for each in needed(work.candidate, counts, work.engine, deployed=deployed)}
     missing = [each for address, each in wanted.items() if work.find(address) is None]
     return len(wanted), len(wanted) - len(missing), math.fsum(_packets(each.tree) for each in missing)
@@ -268,7 +268,7 @@ def _asked(
     flow_keys: Mapping[str, object] | None,
     statement: Statement | None,
 ) -> tuple[Party, Profile, list[Cell], dict[tuple[Cell, Setting], int]]:
-    """Who is judged, how thoroughly, in which cells, and how many seeds each of their settings has at first."""
+    """Candidate, profile, test cases, and initial number of seeds of each configuration."""
     if profile not in PROFILES:
         raise InputError(unknown("profile", profile, PROFILES))
     how = PROFILES[profile]
@@ -292,7 +292,7 @@ def _asked(
 
 
 def _packets(tree: Tree) -> float:
-    """How many packets the first link can take, or the flows have where all are finite: what a run costs, about."""
+    """Approximate cost of a run: packets that the first link can carry, or that the flows send if all are finite."""
     groups = tree["flows"]
     sizes = [Quantity.parse(group["size"]) for group in groups if "size" in group]
     if groups and len(sizes) == len(groups):
@@ -308,14 +308,14 @@ def _packets(tree: Tree) -> float:
 
 
 def _command(called: str, profile: str, seeds: int | None, engine: str) -> str:
-    """What makes the card again."""
+    """Command that makes the card."""
     words = ["fullpipe", "evaluate", called, "--profile", profile]
     words += ["--seeds", str(seeds)] if seeds is not None else []
     return shlex.join([*words, *(["--engine", engine] if engine != "simulator" else [])])
 
 
 def _written(value: object) -> str:
-    """An algorithm as the program takes it: a name, or an inline table of TOML."""
+    """Algorithm as the program takes it: a name, or an inline table of TOML."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_inline(each)}" for key, each in value.items()) + " }"
     return str(value)
@@ -326,7 +326,7 @@ def _inline(value: object) -> str:
 
 
 def _alone(candidate: Party) -> Scenario:
-    """The candidate in a scenario: whatever is wrong with it is said."""
+    """Scenario with the candidate alone, which raises errors in its definition."""
     return Scenario.from_dict(dumbbell(10e6, 0.05, 1, flows(candidate, "subject"), duration_s=30))
 
 

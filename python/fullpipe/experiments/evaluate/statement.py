@@ -1,4 +1,4 @@
-"""What no run can answer: the authors' own statement, a TOML file."""
+"""Statement of an algorithm's authors on criteria that no run can answer: a TOML file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SPECIAL = [criterion.id for criterion in CRITERIA if criterion.id.startswith("7.
 
 @dataclass(frozen=True)
 class Statement:
-    """What an algorithm's authors state.
+    """Statement of an algorithm's authors.
 
     Attributes:
-        answers: By section, what they say.
-        excludes: Special cases (section 7) that are out of its scope.
+        answers: Texts by section.
+        excludes: Special cases (section 7) that are out of scope.
     """
 
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -34,14 +34,14 @@ class Statement:
         """Reads a statement: ``excludes``, a list of sections, and a table ``[statements]`` with a text per section.
 
         Raises:
-            ScenarioError: The file can't be read, is not TOML, or names what cannot be stated or excluded.
+            ScenarioError: The file is not readable or not TOML, or a section cannot be stated or excluded.
         """
         file = str(path)
         return cls.of(parse(read_text(path), file=file), file)
 
     @classmethod
     def of(cls, tree: Mapping[str, object], file: str | None = None) -> Statement:
-        """The same from the file's content."""
+        """Statement from the content of a file."""
         for key in tree:
             if key not in ("statements", "excludes"):
                 raise ScenarioError(key, "unknown key (allowed: statements, excludes)", file)

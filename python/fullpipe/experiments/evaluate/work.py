@@ -1,4 +1,4 @@
-"""Runs that a card needs, made once each: by the simulator or a kernel, here or on a cluster."""
+"""Runs of a card, each made once: by the simulator or a kernel, on this machine or a cluster."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from fullpipe import runs as core
 from fullpipe import scenario as scenarios
 from fullpipe._util.fingerprint import hash_of
+from fullpipe.errors import InputError
 from fullpipe.experiments.evaluate import beside_linux, measure
 from fullpipe.experiments.evaluate.beside_linux import as_run, turned
 from fullpipe.experiments.evaluate.cell import Cell, Role, Setting
@@ -19,7 +20,7 @@ from fullpipe.experiments.evaluate.judging import Runs
 from fullpipe.experiments.evaluate.measure import MEASURES, Row
 from fullpipe.experiments.evaluate.preset import Party, Tree
 from fullpipe.linux.errors import LinuxError
-from fullpipe.runs.design import Case, Run
+from fullpipe.runs.design import Case, Run, error_line
 from fullpipe.runs.measure import name_of
 from fullpipe.runs.options import RunOptions
 from fullpipe.runs.runner import Keys, Runner
@@ -29,21 +30,21 @@ from fullpipe.scenario import Scenario
 __all__ = ["Wanted", "Work", "needed", "open_store"]
 
 Counts = Mapping[tuple[Cell, Setting], int]
-"""Seeds of each setting."""
+"""Number of seeds by configuration."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A run that a card needs.
+    """Run of a card.
 
     Attributes:
-        cell: Test case that it belongs to.
-        setting: Network of the test case.
-        role: Role of its flows there.
-        tree: The scenario, with the seed.
-        seed: The seed.
-        run: The run for the runner.
-        turned: Victim and other have changed places in it.
+        cell: Test case.
+        setting: Configuration.
+        role: Role of its flows.
+        tree: Scenario with the seed.
+        seed: Seed.
+        run: Run for the runner.
+        turned: Whether victim and competitor have swapped places in it.
     """
 
     cell: Cell
@@ -56,17 +57,17 @@ class Wanted:
 
 
 def open_store(directory: str | os.PathLike[str]) -> Store:
-    """Store of the runs of all cards in a directory. Where that can't be used, runs are in memory alone, which is
-    reported.
+    """Store of all cards' runs in a directory. If the directory is not usable, the store keeps runs in memory and
+    reports it.
     """
     return Store(Path(directory, "runs.sqlite"), optional=True)
 
 
 def needed(candidate: Party, counts: Counts, engine: str, *, deployed: bool) -> Iterator[Wanted]:
-    """All runs of the settings' seeds.
+    """All runs of the configurations.
 
     Raises:
-        ScenarioError: The kernel that is to run one cannot.
+        ScenarioError: The kernel cannot run one of them.
     """
     number = 0
     for (cell, setting), count in counts.items():
@@ -83,16 +84,14 @@ def needed(candidate: Party, counts: Counts, engine: str, *, deployed: bool) -> 
 
 @dataclass
 class Work:
-    """Makes the runs that are not there yet.
-
-    A virtual machine that fails takes its own run with it and no other.
+    """Runs of a card that the store lacks. A run that fails does not stop the others.
 
     Attributes:
         store: Store of runs.
-        candidate: The algorithm that is judged.
-        options: How runs are carried out.
+        candidate: Algorithm that is judged.
+        options: Options of the runs.
         engine: Engine of the runs.
-        failures: Reasons of runs that failed, by address in hexadecimal.
+        failures: Failures by the address of the run in hexadecimal.
     """
 
     store: Store
@@ -104,15 +103,16 @@ class Work:
     _runner: Runner = field(init=False)
 
     def __post_init__(self) -> None:
-        tolerated = (LinuxError,) if self.engine == "linux" else ()
+        tolerated = (LinuxError,) if self.engine == "linux" else (BaseException,)
         keys = Keys(_build_of_linux() if self.engine == "linux" else None)
         self._runner = Runner(self.options, self.store, keys, self.engine, tolerates=tolerated)
 
     def run(self, runs: Runs, counts: Counts, *, deployed: bool) -> None:
-        """Adds the rows that the settings' seeds lack.
+        """Adds the missing runs of the settings' seeds.
 
         Raises:
-            LinuxError: No run of a kernel ended.
+            InputError: A run is not possible.
+            Exception: All runs failed; this is the last failure.
         """
         missing = [
             each
@@ -129,16 +129,16 @@ class Work:
             row = self.find(address)
             assert row is not None or address.hex() in self.failures
             row = turned(row) if row and each.turned else row or {}
-            runs.add(each.cell.id, each.setting.name, each.role, each.seed, row)
+            runs.add(each.cell.id, each.setting.name, each.role, each.seed, row, self.failures.get(address.hex()))
 
     def address(self, wanted: Wanted) -> bytes:
-        """Address of a run: its content, or, where that cannot be known, its place in the card."""
+        """Content address of a run; if its content is not known, its place in the card."""
         known = self._runner.key(wanted.run)
         place = [wanted.cell.id, wanted.setting.name, str(wanted.role), wanted.seed]
         return json.dumps(place).encode() if known is None else known
 
     def find(self, address: bytes) -> Row | None:
-        """Row of a run that was made before."""
+        """Row of an earlier run."""
         return self._rows.get(address) or self.store.find(address)
 
     def _make(self, wanted: Mapping[bytes, Run]) -> None:
@@ -149,14 +149,15 @@ class Work:
                 if done.row is not None:
                     self._rows[address] = done.row
                     continue
-                self.failures[address.hex()] = str(done.error)
-                if done.error is not None and len(self.failures) == len(wanted):
+                assert done.error is not None
+                self.failures[address.hex()] = error_line(done.error)
+                if len(self.failures) == len(wanted) or isinstance(done.error, InputError):
                     raise done.error
 
 
 def _build_of_linux() -> str:
-    """Identity of the kernel, of the testbed around it, and of the code that makes rows of its output. A new build of
-    the simulator makes no run of a kernel again.
+    """Identity of the kernel, the testbed, and the code that measures. It does not depend on the build of the
+    simulator.
     """
     assert measure.__file__ is not None
     folders = [Path(module.__path__[0]) for module in (core, scenarios)]

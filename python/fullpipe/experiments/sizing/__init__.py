@@ -1,4 +1,4 @@
-"""Buffer sizing: the smallest buffer with which a link reaches a utilization, by simulation."""
+"""Buffer sizing: the smallest buffer with which a link reaches a target, by simulation."""
 
 from fullpipe.experiments.sizing.mix import Mix
 from fullpipe.experiments.sizing.sizing import Sizing, size

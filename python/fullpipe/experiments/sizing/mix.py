@@ -1,4 +1,4 @@
-"""The link and the traffic a buffer is sized for."""
+"""Link and traffic of a sizing."""
 
 from __future__ import annotations
 
@@ -18,65 +18,67 @@ from fullpipe.scenario.quantity import read_quantity
 __all__ = ["BUFFER", "MOST_BDP", "Mix"]
 
 BUFFER = "buffer"
-"""What is sized where it is no parameter of the queue."""
+"""Name of the size if it is not a parameter of the queue."""
 
 MOST_BDP = 4
-"""Buffers tried, in bandwidth-delay products, at most; and the buffer where a parameter of the queue is sized."""
+"""Largest buffer, in bandwidth-delay products; also the buffer if a parameter of the queue is sized."""
 
 WAYS = {"packets": "{packets} packets", "packets or time": "{packets} packets", "time": "{time}", "data": "{bytes} B"}
-"""How a size in packets is written, by the kind of the parameter."""
+"""Text of a size in packets, by the kind of the parameter."""
 
 EPOCHS_ALONE = (3, 6)
-"""Congestion epochs of one flow left out and measured, at least: it repeats one cycle. The first loss ends slow start,
-the second is the first that adaptive backoffs are right at."""
+"""Congestion epochs of one flow in the warm-up and after it, at least. The first loss ends slow start; adaptive
+backoffs are right from the second loss on.
+"""
 
 EPOCHS_TOGETHER = (5, 10)
-"""The same for several flows, whose windows have to converge first: `models.convergence_epochs(0.5)` is 4.3."""
+"""Epochs for several flows, whose windows have to converge first: `models.convergence_epochs(0.5)` is 4.3."""
 
 WARMUP_ROUNDS = 50
-"""Round trips of the longest RTT left out, at least: flows begin over the first fifth of them."""
+"""Smallest warm-up, in longest RTTs. Flows start during the first fifth of it."""
 
 MEASURED_ROUNDS = 200
-"""Round trips of the longest RTT that averages are taken over, at least."""
+"""Smallest time after the warm-up, in longest RTTs."""
 
 RTT_SPREAD = 0.05
-"""Where one RTT is given, several flows have theirs evenly in so much of it to either side. With exactly one RTT they
-rise and fall together, which no hosts' flows do; reports/sizing.md has what 2, 5 and 10 % change."""
+"""Relative spread of the flows' RTTs if one RTT is given. Flows with exactly equal RTTs synchronize, which real flows
+do not; reports/sizing.md has the effect of 2, 5 and 10 %.
+"""
 
 RTO_ABOVE_RTT_S = 0.2
-"""The least retransmission timeout is the base RTT and so much, as in Linux, which adds at least 200 ms to the smoothed
-RTT. 200 ms in all would be no floor on paths that take longer."""
+"""Minimum RTO less the base RTT, as in Linux, which adds at least 200 ms to the smoothed RTT. A fixed 200 ms is no
+minimum on longer paths.
+"""
 
 LONGEST_S = 1_000_000
-"""The longest run that a scenario may ask for."""
+"""Longest duration of a scenario."""
 
 WEB_ALGORITHM = "newreno"
 WEB_MEAN_SIZE = 12_000
-"""Bytes; with `WEB_SHAPE` what the experiments of Shorten and Leith with web traffic are reconstructed with."""
+"""Mean size in bytes; with `WEB_SHAPE`, as in the reconstruction of Shorten and Leith's experiments."""
 WEB_SHAPE = 1.2
 
 
 @dataclass(frozen=True)
 class Mix:
-    """A link, and flows that cross it.
+    """Link with flows.
 
-    The flows' base RTTs lie evenly between the two ends, or `RTT_SPREAD` to either side where these are the same: flow
-    i of n has the middle of the i-th of n equal parts. Several flows begin at random moments, and their senders handle
-    what they have to send a random time later, up to the time the link takes for a packet (Floyd and Jacobson 1992,
-    against phase effects); web transfers are random; nothing else is.
+    The base RTTs of the flows are spread evenly: flow i of n has the middle of the i-th of n equal parts between the
+    two ends, or within `RTT_SPREAD` of one RTT. Several flows start at random times, and their senders have a random
+    processing time up to the time of a packet on the link (Floyd and Jacobson 1992, against phase effects). Web
+    transfers are random too.
 
     Attributes:
-        rate_bps: The link's rate.
-        rtt_min_s: The shortest base RTT.
-        rtt_max_s: The longest base RTT; the same for one RTT.
-        web_load: Part of the link that web transfers ask for, 0 to less than 1: a Poisson process of NewReno transfers
-            of Pareto size, mean 12 kB, shape 1.2.
+        rate_bps: Rate of the link.
+        rtt_min_s: Shortest base RTT.
+        rtt_max_s: Longest base RTT.
+        web_load: Offered web load as a fraction of the link, 0 to less than 1: a Poisson process of NewReno transfers
+            with Pareto sizes, mean 12 kB, shape 1.2.
         packet_size: Bytes on the wire.
-        queue: The link's queueing discipline, as a scenario writes it.
-        sized: What is sized: the link's buffer (`BUFFER`), or a parameter of the queue, such as CoDel's "target"; the
-            buffer is then `MOST_BDP` bandwidth-delay products. A size counts packets; a time is what the link takes for
-            them, bytes are theirs.
-        tables: What names of algorithms stand for that are no names of scenarios.
+        queue: Queueing discipline of the link, as in scenarios.
+        sized: The link's buffer (`BUFFER`), or a parameter of the queue, such as CoDel's "target"; the buffer is then
+            `MOST_BDP` bandwidth-delay products. A size counts packets, also for parameters in time or bytes.
+        tables: Algorithms with parameters, by the names that stand for them.
     """
 
     rate_bps: float
@@ -98,11 +100,11 @@ class Mix:
         queue: str | Mapping[str, object] = "drop-tail",
         sized: str = BUFFER,
     ) -> Mix:
-        """From text such as "155 Mbit/s" and "80 ms..250 ms" or "80 ms".
+        """Mix from text such as "155 Mbit/s" and "80 ms..250 ms" or "80 ms".
 
         Raises:
-            InputError: Something is no such quantity or out of range.
-            ScenarioError: There is no such queue, or it has no such parameter.
+            InputError: A quantity is malformed or out of range.
+            ScenarioError: The queue, or its parameter, is unknown.
         """
         ends = [read_quantity("rtt", end, "s", '"80 ms" or "80 ms..250 ms"') for end in rtt.split("..", 1)]
         rate_bps = read_quantity("rate", rate, "bps", '"155 Mbit/s"')
@@ -118,48 +120,48 @@ class Mix:
 
     @property
     def column(self) -> str:
-        """What columns of sizes begin with: "buffer", or "queue_target" of a parameter called target."""
+        """First part of columns of sizes: "buffer", or "queue_target" for a parameter called target."""
         return BUFFER if self.sized == BUFFER else f"queue_{self.sized}"
 
     @property
     def what(self) -> str:
-        """What is sized, as tables say it: "buffer", or "target of codel"."""
+        """Name of the size in tables: "buffer", or "target of codel"."""
         return BUFFER if self.sized == BUFFER else f"{self.sized} of {_name(self.queue)}"
 
     @property
     def most_packets(self) -> int:
-        """The largest size tried."""
+        """Largest size."""
         return math.ceil(MOST_BDP * self.bdp_packets)
 
     @property
     def rtt_s(self) -> float:
-        """The mean base RTT."""
+        """Mean base RTT."""
         return (self.rtt_min_s + self.rtt_max_s) / 2
 
     @property
     def packet_s(self) -> float:
-        """How long the link takes to send a packet."""
+        """Time of a packet on the link."""
         return 8 * self.packet_size / self.rate_bps
 
     @property
     def bdp_packets(self) -> float:
-        """The link's rate times the mean base RTT."""
+        """Rate of the link times the mean base RTT."""
         return self.rtt_s / self.packet_s
 
     def epoch_s(self, flows: int, buffer_packets: int) -> float:
-        """From one loss of a flow to its next, were it a Reno flow with its share of pipe and buffer: half that share
-        of round trips with the queue full. Adaptive AIMD's is as long (`models.aimd_epoch_rounds`).
+        """Time between losses of a Reno flow with its share of pipe and buffer: half that share of round trips with a
+        full queue. Adaptive AIMD's epoch is equally long (`models.aimd_epoch_rounds`).
         """
         peak = (self.bdp_packets + buffer_packets) / flows
         return models.aimd_epoch_rounds(peak) * (self.rtt_s + buffer_packets * self.packet_s)
 
     def warmup_s(self, flows: int, buffer_packets: int) -> float:
-        """What averages leave out."""
+        """Warm-up."""
         left_out, _ = EPOCHS_ALONE if flows == 1 else EPOCHS_TOGETHER
         return max(left_out * self.epoch_s(flows, buffer_packets), WARMUP_ROUNDS * self.rtt_max_s)
 
     def duration_s(self, flows: int, buffer_packets: int) -> float:
-        """How long a run is."""
+        """Duration of a run."""
         _, measured = EPOCHS_ALONE if flows == 1 else EPOCHS_TOGETHER
         measured_s = max(measured * self.epoch_s(flows, buffer_packets), MEASURED_ROUNDS * self.rtt_max_s)
         return self.warmup_s(flows, buffer_packets) + measured_s
@@ -169,17 +171,17 @@ class Mix:
         return flows > 1 or self.web_load > 0
 
     def scenario(self, algorithm: str, flows: int, buffer_packets: int, seed: int = 1) -> Scenario:
-        """One run.
+        """Scenario of a run.
 
         Args:
-            algorithm: A name, or a mix such as "cubic*0.7+bbr*0.3".
-            flows: How many.
-            buffer_packets: The size of what is sized.
-            seed: The scenario's.
+            algorithm: Name, or a mix such as "cubic*0.7+bbr*0.3".
+            flows: Number of flows.
+            buffer_packets: Size.
+            seed: Seed.
 
         Raises:
-            ScenarioError: There is no such algorithm, or a number is absurd.
-            InputError: The run would be too long, or there are too few flows for that mix.
+            ScenarioError: The algorithm is unknown, or a number is not allowed.
+            InputError: The run would be too long, or there are too few flows for the mix.
         """
         length_s = self.duration_s(flows, buffer_packets)
         if length_s > LONGEST_S:
@@ -230,7 +232,6 @@ class Mix:
         return Scenario(**keys)
 
     def _link(self, size: int) -> dict[str, object]:
-        """Buffer and queue of the link, what is sized at that size."""
         if self.sized == BUFFER:
             return {"buffer": f"{size} packets", "queue": self.queue}
         of_queue = dict(self.queue) if isinstance(self.queue, Mapping) else {"name": self.queue}
@@ -239,7 +240,6 @@ class Mix:
         return {"buffer": f"{self.most_packets} packets", "queue": {**of_queue, self.sized: text}}
 
     def _rtts(self, flows: int) -> list[float]:
-        """Each flow's base RTT."""
         shortest, width = self.rtt_min_s, self.rtt_max_s - self.rtt_min_s
         if not width and flows > 1:
             shortest, width = self.rtt_s * (1 - RTT_SPREAD), self.rtt_s * 2 * RTT_SPREAD
@@ -251,10 +251,10 @@ class Mix:
 
 
 def _parameter(queue: str, name: str) -> Param:
-    """A parameter of a queueing discipline that can be sized.
+    """Parameter of a queueing discipline that can be sized.
 
     Raises:
-        InputError: There is no such queue or parameter, or it is no time, packets or bytes.
+        InputError: The queue or parameter is unknown, or the parameter is no time, packets, or bytes.
     """
     if queue not in queues():
         raise InputError(unknown("queue", queue, queues()))
@@ -269,7 +269,7 @@ def _name(queue: str | Mapping[str, object]) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Rounded to whole nanoseconds, in the largest unit of which it is at least one."""
+    """Time in whole nanoseconds, written in the largest unit of which it has at least one."""
     nanoseconds = round(seconds * 1e9)
     for unit, digits in (("s", 9), ("ms", 6), ("us", 3)):
         whole, rest = divmod(nanoseconds, 10**digits)

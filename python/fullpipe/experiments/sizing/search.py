@@ -1,4 +1,4 @@
-"""Looks for the buffers that meet what is asked."""
+"""Search for the smallest buffer that meets a target."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Generic, TypeVar
 __all__ = ["Bracket", "Search", "Verdict"]
 
 FIRST_SEEDS = 2
-"""Seeds a buffer gets before it is asked whether more are needed."""
+"""Seeds of a buffer before the search decides whether to add more."""
 
 STRIDE = 1.5
-"""From one buffer to the next while the answer is not yet between two of them."""
+"""Factor between buffers until the answer is bracketed."""
 
 Sample = TypeVar("Sample")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether samples meet what is asked of them, and whether the 95 % confidence intervals leave no doubt."""
+    """Whether samples meet a target, and whether the 95 % confidence intervals are clear."""
 
     met: bool
     sure: bool
@@ -28,13 +28,13 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Bracket:
-    """Where the answer lies.
+    """Interval of the answer.
 
     Attributes:
-        low: The largest buffer found too small; None where the smallest possible one will do.
-        high: The smallest that will do, on the mean over the seeds; None where none up to the limit does.
-        sure_low: The nearest one tried below that surely will not; None without.
-        sure_high: The nearest one tried from `high` on that surely will; None without.
+        low: Largest buffer that fails; None if the smallest possible buffer succeeds.
+        high: Smallest buffer that succeeds, on the mean over the seeds; None if no buffer up to the limit does.
+        sure_low: Nearest buffer below that clearly fails; None without one.
+        sure_high: Nearest buffer from `high` on that clearly succeeds; None without one.
     """
 
     low: int | None
@@ -45,16 +45,14 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Search(Generic[Sample]):
-    """Buffers tried, and what came of them.
-
-    A buffer gets seeds until the verdict on it is sure, or ``seeds`` of them.
+    """Buffers that were tried, and their samples. A buffer gets seeds until its verdict is clear, at most ``seeds``.
 
     Attributes:
-        measure: What comes of a buffer (packets) with a seed (from 0).
-        samples: What was measured, one per seed, by buffer; grows, and serves one question after another.
-        most: The largest buffer tried, packets.
-        seeds: Seeds per buffer, at most; 1 where nothing is random.
-        precision: A search ends once two buffers are no further apart than this part of the smaller one, or a packet.
+        measure: Function that measures a buffer (packets) with a seed (from 0).
+        samples: Samples of each seed, by buffer; shared between targets.
+        most: Largest buffer, packets.
+        seeds: Most seeds per buffer; 1 without randomness.
+        precision: Relative distance, or one packet, between two buffers at which a search ends.
     """
 
     measure: Callable[[int, int], Sample]
@@ -64,8 +62,8 @@ class Search(Generic[Sample]):
     precision: float
 
     def smallest(self, judge: Callable[[Sequence[Sample]], Verdict], guess: int) -> Bracket:
-        """The smallest buffer that will do, taking it that all larger ones do: strides out from a guess until it lies
-        between two buffers, then halves between them on a logarithmic scale.
+        """Smallest buffer that succeeds, if all larger ones succeed: strides from a guess until the answer is
+        bracketed, then bisection on a logarithmic scale.
         """
         tried = {buffer: self.meets(judge, buffer) for buffer in list(self.samples)}
         high = min((buffer for buffer, good in tried.items() if good), default=None)
@@ -88,8 +86,8 @@ class Search(Generic[Sample]):
         return self._between(judge, low, high)
 
     def first(self, judge: Callable[[Sequence[Sample]], Verdict], below: Bracket, end: int) -> Bracket:
-        """The smallest buffer that will do, from the high end of a bracket on to ``end``, where larger ones need not:
-        strides up until one does, then halves between the last two.
+        """Smallest buffer that succeeds, from the high end of a bracket up to ``end``, if larger ones may fail: strides
+        upward until one succeeds, then bisection.
         """
         low, buffer = below.low, below.high or 1
         while not self.meets(judge, buffer):
@@ -99,11 +97,11 @@ class Search(Generic[Sample]):
         return self._between(judge, low, buffer)
 
     def meets(self, judge: Callable[[Sequence[Sample]], Verdict], buffer: int) -> bool:
-        """Whether a buffer will do."""
+        """Whether a buffer succeeds."""
         return self._verdict(judge, buffer).met
 
     def sample(self, buffer: int) -> None:
-        """Measures a buffer, whatever is asked of it."""
+        """Measures a buffer without a target."""
         self._verdict(lambda _: Verdict(met=True, sure=True), buffer)
 
     def _between(self, judge: Callable[[Sequence[Sample]], Verdict], low: int | None, high: int | None) -> Bracket:
@@ -124,7 +122,6 @@ class Search(Generic[Sample]):
         return judge(values)
 
     def _first_sure(self, judge: Callable[[Sequence[Sample]], Verdict], buffers: Iterable[int]) -> int | None:
-        """The first buffer whose seeds leave no doubt."""
         for buffer in buffers:
             if self._verdict(judge, buffer).sure or len(self.samples[buffer]) == 1:
                 return buffer
@@ -132,7 +129,7 @@ class Search(Generic[Sample]):
 
 
 def _down(buffer: int, precision: float) -> Iterator[int]:
-    """From a buffer down in growing steps, to 1."""
+    """Buffers downward in growing steps, to 1."""
     while buffer > 1:
         yield buffer
         buffer, precision = max(1, min(buffer - 1, round(buffer / (1 + precision)))), 2 * precision
@@ -140,7 +137,7 @@ def _down(buffer: int, precision: float) -> Iterator[int]:
 
 
 def _up(buffer: int, most: int, precision: float) -> Iterator[int]:
-    """From a buffer up in growing steps, to the limit."""
+    """Buffers upward in growing steps, to the limit."""
     while buffer < most:
         yield buffer
         buffer, precision = min(most, max(buffer + 1, round(buffer * (1 + precision)))), 2 * precision

@@ -1,4 +1,4 @@
-"""Flows of several algorithms at once."""
+"""Mixes of several algorithms."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ __all__ = ["algorithms_of", "parts_of"]
 
 
 def parts_of(text: str) -> dict[str, float]:
-    """Each algorithm's part of the flows: of ``"cubic*0.7+bbr*0.3"``, or even ones of ``"cubic+bbr"``; 1 of a name
-    alone.
+    """Fraction of the flows of each algorithm in ``"cubic*0.7+bbr*0.3"``; equal ones for ``"cubic+bbr"``.
 
     Raises:
-        InputError: A part is no number above 0, only some are given, they don't add up to 1, or a name is there twice.
+        InputError: A fraction is no number above 0, some are missing, they do not add up to 1, or a name occurs twice.
     """
     # Names may end in pluses (ledbat++), and begin with letters.
     words = [word.partition("*") for word in re.split(r"\+(?=\s*[a-zA-Z])", text)]
@@ -34,11 +33,11 @@ def parts_of(text: str) -> dict[str, float]:
 
 
 def algorithms_of(text: str, flows: int) -> list[str]:
-    """Each flow's algorithm: as many of each as its part says, rounded by largest remainders, spread evenly over the
-    flows, whose RTTs ascend.
+    """Algorithm of each flow. Counts are rounded by largest remainders and spread evenly over the flows, whose RTTs
+    ascend.
 
     Raises:
-        InputError: So few flows leave one without any.
+        InputError: An algorithm would have no flow.
     """
     parts = parts_of(text)
     counts = _counts(list(parts.values()), flows)
@@ -56,7 +55,7 @@ def algorithms_of(text: str, flows: int) -> list[str]:
 
 
 def _counts(parts: Sequence[float], flows: int) -> list[int]:
-    """Whole numbers near the parts of ``flows``, which add up to it."""
+    """Whole numbers near the fractions of ``flows``, with that sum."""
     exact = [part * flows for part in parts]
     counts = [math.floor(one + 1e-9) for one in exact]
     by_remainder = sorted(range(len(parts)), key=lambda i: counts[i] - exact[i])

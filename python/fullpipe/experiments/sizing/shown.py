@@ -1,4 +1,4 @@
-"""The tables of a sizing."""
+"""Tables of a sizing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def show(mix: Mix, rows: Rows) -> list[Shown | str]:
-    """What the program prints: the link, the answers, what the rules say, what was measured, and what a dash means."""
+    """Tables and lines that the program prints: the link, the answers, the analytical rules, the metrics, and reasons
+    for missing answers.
+    """
     targets = list(dict.fromkeys(row["target"] for row in rows))
     names = {target: f"#{1 + i}" if "=" in target else target for i, target in enumerate(targets)}
     rows = [{**row, "target": names[row["target"]]} for row in rows]
@@ -93,14 +95,14 @@ def _measured(mix: Mix, rows: Rows) -> Shown:
 
 
 def _table(title: str, rows: Rows, cells: Mapping[str, Sequence[str]]) -> Shown:
-    """Table of text, with the target, the algorithm and the flows of each row before the cells."""
+    """Table with target, algorithm, and number of flows of each row before the cells."""
     places = [(row["target"], row["algorithm"], str(row["flows"])) for row in rows]
     texts = [(*place, *own) for place, own in zip(places, zip(*cells.values(), strict=True), strict=True)]
     return Shown(title, ("target", "algorithm", "flows", *cells), texts, left=3)
 
 
 def _why(mix: Mix, row: Mapping[str, Any]) -> str:
-    """Why an answer is a dash."""
+    """Reason for a missing answer."""
     flows = f"{row['flows']} flow{'s' if row['flows'] > 1 else ''}"
     at = f"{_count(row['at_packets'])} packet{'s' if row['at_packets'] > 1 else ''}"
     return (
@@ -114,5 +116,5 @@ def _scaled(value: float | None, scale: float, form: str) -> str:
 
 
 def _count(packets: float | None) -> str:
-    """Whole packets: the nearest number, as a scenario's buffer in BDP is rounded too."""
+    """Whole packets, rounded to nearest as a scenario's buffer in BDP."""
     return "-" if packets is None else f"{math.floor(packets + 0.5):,}"

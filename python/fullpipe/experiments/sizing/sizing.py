@@ -1,4 +1,4 @@
-"""Sizes buffers, for each algorithm and number of flows asked for."""
+"""Sizing of buffers, for each algorithm and number of flows."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ if TYPE_CHECKING:
 __all__ = ["Sizing", "size"]
 
 MOST_FLOWS = 100_000
-"""Flows, at most."""
+"""Largest number of flows."""
 
 MOST_SEARCHES = 64
-"""Concurrent searches whose runs a cluster makes."""
+"""Concurrent searches on a cluster."""
 
 CURVE_BDP = tuple(2.0**power for power in range(-6, 2))
-"""Buffers run besides for a curve, in bandwidth-delay products."""
+"""Additional buffers for a curve, in bandwidth-delay products."""
 
 DELAYS = ("p50_queueing_delay_s", "p95_queueing_delay_s", "p99_queueing_delay_s", "max_queueing_delay_s")
 COMPLETIONS = ("mean_fct_s", "p50_fct_s", "p95_fct_s", "p99_fct_s")
 MEASURED = ("utilization", "loss_rate", "queueing_delay_s", *DELAYS, "jain_index", *COMPLETIONS)
-"""The figures that rows have of the answer."""
+"""Metrics of an answer."""
 
 Progress = Callable[[float, float], object]
 
@@ -82,37 +82,36 @@ def size(
     stop: threading.Event | None = None,
     memory: int | str | None = None,
 ) -> Sizing:
-    """The smallest buffer with which a link reaches a target, for each algorithm, number of flows and target, by
-    simulation; beside it, what the rules say.
+    """Smallest buffer with which a link reaches a target, for each algorithm, number of flows, and target, by
+    simulation, with the analytical sizing rules.
 
     Args:
-        rate: The link's, such as "155 Mbit/s".
-        rtt: The flows' base RTTs, such as "80 ms..250 ms", evenly between the two, or "40 ms": for one flow
-            that, for several 5 % to either side of it, lest they move in step.
+        rate: Rate of the link, such as "155 Mbit/s".
+        rtt: Base RTTs of the flows, such as "80 ms..250 ms", spaced evenly, or "40 ms"; several flows then vary by 5 %,
+            because equal RTTs synchronize.
         flows: Numbers of long-lived flows.
-        target: Targets, each a utilization above 0 and below 1, or text with conditions that hold together, between
-            commas: "utilization>=0.98,p99_delay<=20ms,loss<=0.1%". `MEASURES` lists what they may be on.
+        target: Targets, each a utilization above 0 and below 1, or conditions to meet together:
+            "utilization>=0.98,p99_delay<=20ms,loss<=0.1%". `MEASURES` lists their names.
         algorithms: Names, each for all flows of a run, tables such as ``{"name": "vegas", "alpha": 2}``, object files
             ("my.bpf.o"), or mixes of names and such files: "cubic*0.7+bbr*0.3".
-        web_load: Part of the link that web transfers ask for besides (`Mix`).
+        web_load: Offered web load as a fraction of the link (`Mix`).
         packet_size: Bytes on the wire.
-        queue: The link's queueing discipline, as a scenario writes it: a name, or a table with parameters.
-        sized: What is sized: "buffer", or a parameter of the queue that is a time, packets or bytes, such as CoDel's
-            "target".
-        seeds: Runs per buffer, at most; fewer where they agree on which side of the target it is.
-        precision: How far below the answer a buffer is known to fail, as a part of it.
-        curve: Whether eight buffers from 1/64 to 2 bandwidth-delay products are run besides, for `Sizing.plot_curve`.
-        out: A directory that the sizing is saved into (`Sizing.save`). Finished runs are there meanwhile: a sizing that
-            was stopped continues where it was.
-        workers: Searches at a time; None for the number of cores, and on a cluster for all.
-        dask: Address of a Dask scheduler, or a client, whose cluster makes the runs; None for this machine.
-        progress: Called ten times a second with the answers found and those to find in all.
+        queue: Queueing discipline of the link: a name, or a table with parameters.
+        sized: "buffer", or a parameter of the queue that is a time, packets, or bytes, such as CoDel's "target".
+        seeds: Most runs per buffer. A buffer with a clear verdict gets fewer.
+        precision: Relative tolerance of the answer.
+        curve: Whether eight buffers from 1/64 to 2 bandwidth-delay products are run for `Sizing.plot_curve`.
+        out: Directory that the sizing is saved into (`Sizing.save`). Finished runs are kept there, so that an
+            interrupted sizing can be continued.
+        workers: Concurrent searches; None for one per core, and on a cluster for all.
+        dask: Address of a Dask scheduler, or a client; None for this machine.
+        progress: Function that is called ten times a second with the number of answers found and of all answers.
         stop: As for `run`.
         memory: As for `run_many`.
 
     Raises:
         MemoryLimitError: A run needs more memory than its part.
-        InputError: A quantity, number or algorithm is not allowed.
+        InputError: A quantity, number, or algorithm is not allowed.
         Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
@@ -147,7 +146,6 @@ def size(
 
 
 def _search_all(cases: Sequence[Case], workers: int, runner: Runner, targets: int) -> None:
-    """Finds the answers of all cases."""
     options = runner.options
     # Few flows have the longest epochs and runs.
     ordered = sorted(cases, key=lambda case: case.flows)
@@ -163,25 +161,24 @@ def _search_all(cases: Sequence[Case], workers: int, runner: Runner, targets: in
 class Sizing(Results):
     """Answers of a sizing, and all its runs. The labels of `runs` are ``algorithm``, ``flows``, and ``buffer_packets``.
 
-    Columns of sizes begin with ``buffer``, or, where a parameter of the queue was sized, with its name:
-    ``queue_target``.
+    Columns of sizes begin with ``buffer``, or with the name of a sized parameter of the queue: ``queue_target``.
 
     Attributes:
-        mix: The link and the traffic, and what was sized.
-        rows: An answer per target, algorithm and number of flows: ``target``, as text; ``algorithm``, ``flows``;
-            ``buffer_packets``, the smallest found to reach the target, None where none up to 4 bandwidth-delay products
-            does; the same as ``buffer_bdp``, ``buffer_bytes``, ``buffer_s`` (how long the link takes to send it);
-            ``too_small_packets``, the largest found not to; ``sure_low_packets`` and ``sure_high_packets``, the nearest
-            buffers that, by the 95 % confidence intervals, surely miss and reach it; ``at_most_packets``, the largest
-            that meets the conditions on delay (0 for none), None where there are no such. At that buffer, or where
-            there is none at the nearest to it, over ``seeds`` runs: ``unmet``, the conditions missed there (empty for
-            none); ``utilization`` and ``utilization_ci95``, half of its 95 % confidence interval; ``loss_rate``,
+        mix: Link, traffic, and kind of size.
+        rows: Answer per target, algorithm, and number of flows: ``target``, as text; ``algorithm``, ``flows``;
+            ``buffer_packets``, the smallest buffer that reaches the target, None if none up to 4 bandwidth-delay
+            products does; also as ``buffer_bdp``, ``buffer_bytes``, and ``buffer_s`` (time of these packets on the
+            link); ``too_small_packets``, the largest buffer that fails; ``sure_low_packets`` and ``sure_high_packets``,
+            the nearest buffers that clearly fail and succeed by the 95 % confidence intervals; ``at_most_packets``, the
+            largest that meets the conditions on delay (0 for none), None without such conditions. Metrics over
+            ``seeds`` runs at that buffer, or at the nearest one: ``unmet``, the conditions missed there;
+            ``utilization`` and ``utilization_ci95``, half of the width of its 95 % confidence interval; ``loss_rate``,
             ``queueing_delay_s`` and ``p50_``, ``p95_``, ``p99_`` and ``max_queueing_delay_s``; ``jain_index``, None
-            where no flow got anything through; ``p50_fct_s``, ``p95_fct_s``, ``p99_fct_s``, completion times of web
-            transfers, None without; ``warmup_s``, ``duration_s``. The rules: ``rule_bdp_packets``,
-            ``rule_sqrt_packets`` (one bandwidth-delay product over the root of the flows), ``rule_reno_packets`` and
-            ``rule_adaptive_packets`` (closed forms of one flow, or synchronized ones, at the utilization, None where
-            the target has none), ``rule_adaptive_full_packets`` (the same for a link that is always full).
+            without goodput; ``p50_fct_s``, ``p95_fct_s``, ``p99_fct_s``, completion times of web transfers;
+            ``warmup_s``, ``duration_s``. The rules: ``rule_bdp_packets``, ``rule_sqrt_packets`` (one bandwidth-delay
+            product over the square root of the flows), ``rule_reno_packets`` and ``rule_adaptive_packets`` (closed
+            forms of one flow, or synchronized flows, at the utilization), ``rule_adaptive_full_packets`` (for a link
+            that is always full).
     """
 
     KIND = "size"
@@ -193,10 +190,10 @@ class Sizing(Results):
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Sizing:
-        """The sizing that `save` wrote into a directory.
+        """Sizing that `save` wrote into a directory.
 
         Raises:
-            InputError: There is none, or it can't be read.
+            InputError: The directory has no sizing, or a file is not readable.
         """
         with readable(directory) as place:
             kept = read_json(place / "size.json")
@@ -205,20 +202,20 @@ class Sizing(Results):
 
     @property
     def answers(self) -> pa.Table:
-        """The answers as an Arrow table."""
+        """Answers as an Arrow table."""
         import pyarrow as pa
 
         return pa.Table.from_pylist(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """The mix and the rows as plain values ready for JSON."""
+        """Mix and rows as plain values ready for JSON."""
         mix = {**asdict(self.mix), "bdp_packets": self.mix.bdp_packets}
         if not mix["tables"]:
             del mix["tables"]
         return {"mix": mix, "rows": self.rows}
 
     def _save_more(self, stage: Path) -> None:
-        """Writes ``answers.parquet`` and, under ``scenarios/``, a file to run each answer with."""
+        """Writes ``answers.parquet``, and the scenario of each answer into ``scenarios/``."""
         import pyarrow.parquet as pq
 
         pq.write_table(self.answers, stage / "answers.parquet")
@@ -237,7 +234,7 @@ class Sizing(Results):
         """Tables and lines that the program prints.
 
         Args:
-            columns: Metrics of all runs, shown in a table of their own.
+            columns: Metrics of all runs, shown in a table of their means.
         """
         return [*show(self.mix, self.rows), *([self.shown_summary(columns)] if columns else [])]
 
@@ -250,12 +247,12 @@ class Sizing(Results):
         return sizing_figure(self.rows, self.mix.column, self.mix.what)
 
     def plot_curve(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws utilization against the 99th percentile of the queueing delay, a line per algorithm through all buffers
-        tried, a panel per number of flows; full marks are of those that no other beats in both. With ``path``, writes
-        the picture too.
+        """Plots utilization against the 99th percentile of the queueing delay: a line per algorithm through all
+        buffers, a panel per number of flows. Filled marks are not dominated by another buffer. With ``path``, writes
+        the plot.
 
         Raises:
-            InputError: The file can't be written.
+            InputError: The file is not writable.
         """
         from fullpipe.charts.size import curve_figure
         from fullpipe.charts.style import written
@@ -265,7 +262,7 @@ class Sizing(Results):
 
 @dataclass
 class Case:
-    """The answers for one algorithm and number of flows; what is measured for one target serves the next."""
+    """Answers for one algorithm and number of flows. Samples are shared between targets."""
 
     mix: Mix
     algorithm: str
@@ -280,7 +277,7 @@ class Case:
     samples: dict[int, list[Figures]] = field(default_factory=dict)
 
     def run(self, stop: threading.Event) -> None:
-        """Finds them, unless it is stopped."""
+        """Finds the answers, until the event is set."""
         search = Search(
             partial(self._measure, stop=stop),
             self.samples,
@@ -377,7 +374,6 @@ class Case:
 
 
 def _on_cluster(runner: Runner, run: Run, stop: threading.Event) -> Row:
-    """Row of a run that the cluster makes, unless the store has it."""
     alone = replace(runner, options=replace(runner.options, progress=None, stop=stop))
     (row,) = alone.all_rows([run])
     return row
@@ -385,12 +381,12 @@ def _on_cluster(runner: Runner, run: Run, stop: threading.Event) -> Row:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a search.
+    """Result of a search.
 
     Attributes:
-        bracket: Where the answer lies.
-        at: The size that figures are told of: the answer, or where there is none what comes nearest.
-        at_most: The largest size that meets the limits, 0 for none; None without limits.
+        bracket: Interval of the answer.
+        at: Size of the metrics: the answer, or the nearest size without an answer.
+        at_most: Largest size that meets the limits, 0 for none; None without limits.
     """
 
     bracket: Bracket
@@ -399,7 +395,7 @@ class Answer:
 
 
 def _at_most(search: Search[Figures], limits: Sequence[Condition], guess: int) -> int:
-    """The largest size that meets the limits, which larger ones don't."""
+    """Largest size that meets the limits."""
 
     def exceeds(runs: Sequence[Figures]) -> Verdict:
         verdict = judge(limits, runs)
@@ -410,7 +406,7 @@ def _at_most(search: Search[Figures], limits: Sequence[Condition], guess: int) -
 
 
 def _over(runs: Sequence[Figures]) -> dict[str, float | None]:
-    """The figures over a size's runs, of those that have them."""
+    """Mean metrics over the runs of a size."""
     row: dict[str, float | None] = {}
     for name in MEASURED:
         known = [value for run in runs if (value := run[name]) is not None]
@@ -422,7 +418,7 @@ def _over(runs: Sequence[Figures]) -> dict[str, float | None]:
 
 
 def _tables(algorithms: Sequence[str | Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """What those stand for that are no names."""
+    """Algorithms with parameters, by the names that stand for them."""
     tables = {with_params(one): one for one in algorithms if isinstance(one, Mapping)}
     parts = {name for one in algorithms if isinstance(one, str) for name in parts_of(one)}
     return {**tables, **{name: {"object": name} for name in sorted(parts) if name.endswith(".o")}}

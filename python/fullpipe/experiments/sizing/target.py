@@ -1,4 +1,4 @@
-"""What a buffer has to reach: conditions on the figures of a run."""
+"""Targets of a sizing: conditions on the metrics of a run."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from fullpipe.scenario.quantity import Quantity
 __all__ = ["MEASURES", "Condition", "Figures", "Measure", "Target"]
 
 Figures = Mapping[str, float | None]
-"""What a run measured, by name."""
+"""Metrics of a run by name."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What a condition may be on.
+    """Metric that a condition can limit.
 
     Attributes:
-        figure: Its name among a run's figures.
-        at_least: Whether it should be large.
-        side: What a larger buffer does for it: "needs", brings it nearer; "limits", takes it away; "both", first the
-            one and then the other.
-        is_time: Whether it is a time; else it is a part of a whole.
+        figure: Name of the metric in a run.
+        at_least: Whether larger values are better.
+        side: Effect of a larger buffer: "needs" improves it, "limits" worsens it, "both" first improves and then
+            worsens it.
+        is_time: Whether it is a time; otherwise it is a fraction.
     """
 
     figure: str
@@ -52,22 +52,23 @@ MEASURES = {
         for part in ("p50", "p95", "p99")
     },
 }
-"""By the names that targets call them: the bottleneck's utilization and loss rate, Jain's index of the flows' goodputs,
-queueing delay over its packets, and completion time over web transfers."""
+"""Metrics by their names in targets: the bottleneck's utilization and loss rate, Jain's index of goodputs, queueing
+delay of its packets, and completion time of web transfers.
+"""
 
 EXAMPLE = '0.98, or "utilization>=0.98,p99_delay<=20ms,loss<=0.1%"'
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A bound on a figure, in its unit (a part of a whole, or seconds), and as it was asked for."""
+    """Limit of a metric, as a fraction or in seconds, and its text."""
 
     measure: Measure
     bound: float
     text: str
 
     def judge(self, runs: Sequence[Figures]) -> Verdict:
-        """Whether the mean over runs is within the bound. It never is where a run has no value."""
+        """Whether the mean over runs is within the limit. It is not if a run has no value."""
         values = [value for run in runs if (value := run[self.measure.figure]) is not None]
         if len(values) < len(runs):
             return Verdict(met=False, sure=True)
@@ -78,10 +79,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class Target:
-    """Conditions that hold together.
+    """Conditions that a size has to meet together.
 
     Attributes:
-        text: As tables and files call it: the number alone where it is a utilization alone.
+        text: Name in tables and files; only the number for a utilization.
         conditions: At least one.
     """
 
@@ -90,10 +91,10 @@ class Target:
 
     @classmethod
     def parse(cls, target: float | str) -> Target:
-        """From a utilization, or from text with conditions between commas: ``utilization>=0.98,p99_delay<=20ms``.
+        """Target from a utilization, or from text with conditions: ``utilization>=0.98,p99_delay<=20ms``.
 
         Raises:
-            InputError: It is neither, or a bound is out of range.
+            InputError: The target is malformed, or a limit is out of range.
         """
         alone = _number(target)
         if alone is not None:
@@ -111,25 +112,25 @@ class Target:
         return cls(", ".join(condition.text for condition in found), found)
 
     def on(self, side: str) -> tuple[Condition, ...]:
-        """The conditions for which a larger buffer does that (`Measure.side`)."""
+        """Conditions with that side (`Measure.side`)."""
         return tuple(condition for condition in self.conditions if condition.measure.side == side)
 
     @property
     def utilization(self) -> float | None:
-        """The utilization asked for; None where it is not a matter of that."""
+        """Utilization of the target; None without one."""
         return next((each.bound for each in self.conditions if each.measure is MEASURES["utilization"]), None)
 
     def needs_web(self) -> bool:
-        """Whether it is on web transfers too."""
+        """Whether a condition is on web transfers."""
         return any(condition.measure.figure.endswith("_fct_s") for condition in self.conditions)
 
     def unmet(self, runs: Sequence[Figures]) -> str:
-        """The conditions that runs don't meet, as text; empty where they meet all."""
+        """Conditions that the runs do not meet, as text."""
         return ", ".join(condition.text for condition in self.conditions if not condition.judge(runs).met)
 
 
 def judge(conditions: Sequence[Condition], runs: Sequence[Figures]) -> Verdict:
-    """Whether runs meet all of the conditions: sure where all are, or where one surely fails."""
+    """Whether runs meet all conditions. The verdict is clear if each is, or if one clearly fails."""
     verdicts = [condition.judge(runs) for condition in conditions]
     failed = any(not verdict.met and verdict.sure for verdict in verdicts)
     return Verdict(all(verdict.met for verdict in verdicts), sure=failed or all(verdict.sure for verdict in verdicts))
@@ -170,10 +171,10 @@ def _number(value: object) -> float | None:
 
 
 def check_targets(targets: Sequence[Target], *, web: bool) -> None:
-    """Says no to no targets, one twice, and to completion times where nothing completes.
+    """Refuses an empty list, repeated targets, and completion times without web transfers.
 
     Raises:
-        InputError: It is so.
+        InputError: The targets are not allowed.
     """
     texts = [target.text for target in targets]
     if not texts:

@@ -1,4 +1,4 @@
-"""Sweeps: a scenario, axes along which some of its keys change, and a run for every combination and seed."""
+"""Sweeps: a scenario, axes of keys with values, and a run for every combination and seed."""
 
 from fullpipe.experiments.sweep.axes import Axis
 from fullpipe.experiments.sweep.plan import Plan

@@ -1,4 +1,4 @@
-"""The axes of a sweep: which key of the scenario changes, through which values."""
+"""Axes of a sweep: a key of the scenario, and its values."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from fullpipe.scenario.quantity import SYMBOLS, Quantity
 __all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "find_axis", "find_value", "read_axes"]
 
 MOST_AXES = 100
-"""Axes that a sweep may have."""
+"""Largest number of axes."""
 
 MOST_VALUES = 100_000
-"""Values that an axis may have."""
+"""Largest number of values of an axis."""
 
 MOST_RUNS = 10_000_000
-"""Runs that a sweep may have."""
+"""Largest number of runs."""
 
 DEEPEST = 8
-"""How deep an axis's tables and lists may lie in one another; no scenario goes deeper."""
+"""Largest nesting depth of tables and lists in an axis."""
 
 LARGEST = 2**63 - 1
-"""The largest whole number a scenario can hold, as in TOML; the smallest is one less than its negative."""
+"""Largest whole number in a scenario, as in TOML; the smallest is one less than its negative."""
 
 RANGE_KEYS = ("from", "to", "step", "count", "scale")
 
@@ -40,12 +40,12 @@ Real = float | Fraction
 
 @dataclass(frozen=True)
 class Axis:
-    """A key and its values.
+    """Key with its values.
 
     Attributes:
-        path: The key, as `Scenario.replace` takes it.
-        values: What it is set to, in order; never empty, none twice.
-        log: Given as a range of scale "log".
+        path: Key path, as in `Scenario.replace`.
+        values: Values in order, without duplicates.
+        log: Whether the axis was a range of scale "log".
     """
 
     path: str
@@ -54,7 +54,7 @@ class Axis:
 
     @cached_property
     def labels(self) -> tuple[Any, ...]:
-        """The values as a column holds them, of one type: numbers or flags as they are, else text."""
+        """Values of the axis's column, of one type: numbers or flags, else text."""
         if all(isinstance(value, bool) for value in self.values):
             return self.values
         if all(_is_number(value) for value in self.values):
@@ -64,8 +64,8 @@ class Axis:
 
     @cached_property
     def measure(self) -> str | None:
-        """The column of the values as plain numbers, such as ``links.bottleneck.delay_s``; None where they are no
-        quantities of one kind.
+        """Column of the values as plain numbers, such as ``links.bottleneck.delay_s``; None if they are no quantities
+        of one kind.
         """
         quantities = [Quantity.parse(value) for value in self.values]
         bases = {quantity.base if quantity else None for quantity in quantities}
@@ -73,32 +73,32 @@ class Axis:
         return None if bases or base is None else f"{self.path}_{base}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The axis as plain values ready for JSON; `Axis.of` takes it back."""
+        """Plain values ready for JSON; `Axis.of` reads them."""
         return {"key": self.path, "values": self.values, **({"scale": "log"} if self.log else {})}
 
     @classmethod
     def of(cls, tree: Mapping[str, Any]) -> Axis:
-        """The axis that `to_dict` made it from."""
+        """Axis from the result of `to_dict`."""
         return cls(tree["key"], tuple(tree["values"]), tree.get("scale") == "log")
 
     @property
     def unit(self) -> str:
-        """The unit of that column, as pictures write it; empty where there is none."""
+        """Unit of that column for plots; empty without one."""
         return "" if self.measure is None else SYMBOLS[self.measure.rpartition("_")[2]]
 
     def columns(self, place: int) -> dict[str, Any]:
-        """The axis's columns of a run at one of its values."""
+        """Columns of the axis in a run with one of its values."""
         quantity = Quantity.parse(self.values[place])
         measured = {} if self.measure is None or quantity is None else {self.measure: quantity.value}
         return {self.path: self.labels[place], **measured}
 
 
 def read_axes(table: Mapping[str, Any], file: str | None = None) -> tuple[Axis, ...]:
-    """The axes that a table describes: key paths, dotted or nested, with lists or ranges.
+    """Axes from a table: key paths, dotted or nested, with lists or ranges.
 
     Raises:
-        ScenarioError: There are too many; an axis is neither a list nor a range, is empty, has a value twice or one
-            that no scenario can hold.
+        ScenarioError: There are too many axes, or an axis is no list or range, is empty, or has a repeated or
+            impossible value.
     """
     leaves = list(islice(_leaves(table, (), file), MOST_AXES + 1))
     if len(leaves) > MOST_AXES:
@@ -116,10 +116,10 @@ def read_axes(table: Mapping[str, Any], file: str | None = None) -> tuple[Axis, 
 
 
 def find_axis(axes: Sequence[Axis], name: str) -> Axis:
-    """The axis of that key path, or whose path ends so.
+    """Axis with that key path or with that ending of its path.
 
     Raises:
-        InputError: There is none, or several.
+        InputError: No axis matches, or several do.
     """
     for axis in axes:
         if axis.path == name:
@@ -132,10 +132,10 @@ def find_axis(axes: Sequence[Axis], name: str) -> Axis:
 
 
 def find_value(axes: Sequence[Axis], text: str) -> tuple[Axis, Any]:
-    """The axis that has a value, and the value, which tables show so.
+    """Axis that has a value, and the value, by its text in tables.
 
     Raises:
-        InputError: None has it, or several.
+        InputError: No axis has the value, or several do.
     """
     found = [(axis, label) for axis in axes for label in axis.labels if str(label) == text]
     if len(found) == 1:
@@ -182,7 +182,7 @@ def _read_axis(path: str, value: Any, file: str | None) -> Axis:
 
 
 def _range(table: Mapping[str, Any]) -> tuple[Any, ...]:
-    """A range's values; both ends belong to it. Whole numbers and packets stay whole, so that few may fall together."""
+    """Values of a range, both ends included. Whole numbers and packets stay whole, so that some may coincide."""
     for key in table:
         if key not in RANGE_KEYS:
             hinted = hint(key, RANGE_KEYS)
@@ -225,7 +225,7 @@ def _end(key: str, value: Any) -> Any:
 
 
 def _common_unit(ends: list[Any]) -> str | None:
-    """The unit of the first end; None where all are plain numbers."""
+    """Unit of the first end; None for plain numbers."""
     bases = {end.base if isinstance(end, Quantity) else "1" for end in ends}
     if len(bases) > 1:
         raise ValueError("the ends and the step of a range must have the same kind of unit")
@@ -257,10 +257,10 @@ def _tidy(number: Real) -> float:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A copy without NumPy's types, tables as dictionaries and sequences as lists.
+    """Copy without NumPy types, with tables as dictionaries and sequences as lists.
 
     Raises:
-        ValueError: No scenario can hold it.
+        ValueError: The value is impossible in a scenario.
     """
     if depth > DEEPEST:
         raise ValueError("lists or tables nested too deeply")

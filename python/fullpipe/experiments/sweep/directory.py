@@ -1,7 +1,7 @@
-"""Directory of a sweep: rows are kept as they come, so that a sweep that was killed continues.
+"""Directory of a sweep, which keeps rows as they come, so that an interrupted sweep can be continued.
 
 ``sweep.json`` identifies the sweep. Rows are in a store (`fullpipe.runs.store`) until ``runs.parquet``,
-``summary.parquet``, ``flows.parquet``, ``links.parquet``, and their manifest take its place.
+``summary.parquet``, ``flows.parquet``, ``links.parquet``, and their manifest replace it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RUNS = "runs.parquet"
 """Table of a finished sweep."""
 
 MOST_PLAN_BYTES = 32_000_000
-"""Size of ``sweep.json``, at most: a scenario's 16 MB, as JSON."""
+"""Largest size of ``sweep.json``: a scenario's 16 MB, as JSON."""
 
 
 class SweepDirectory:
@@ -62,11 +62,11 @@ class SweepDirectory:
         self._mine = path / SWEEP
 
     def claim(self) -> bool:
-        """Compares the directory's sweep with the plan, and writes ``sweep.json`` where there is none: whether the
-        directory was new.
+        """Compares the directory's sweep with the plan, or writes ``sweep.json``. The result is True for a new
+        directory.
 
         Raises:
-            InputError: The directory holds another sweep.
+            InputError: The directory has another sweep.
             OSError: The disk is full or failing.
         """
         clear_stages(self.path)
@@ -84,7 +84,7 @@ class SweepDirectory:
 
     def recall(self, runner: Runner) -> None:
         """Puts the rows of a finished sweep into the store; failed runs are tried again. Tables that do not verify are
-        not used, which is reported.
+        reported and not used.
         """
         import pyarrow.compute as pc
 
@@ -110,7 +110,7 @@ class SweepDirectory:
                 runner.keep(runs[row["run"]], {"runs": metrics, **parts} if rows_of else metrics)
 
     def finish(self, tables: Mapping[str, pa.Table]) -> None:
-        """Writes the final tables by name, and last their manifest.
+        """Writes the final tables by name, and then their manifest.
 
         Raises:
             OSError: The disk is full or failing.
@@ -151,10 +151,10 @@ class SweepDirectory:
 
 @contextmanager
 def opened(directory: str | os.PathLike[str], plan: Plan) -> Iterator[SweepDirectory]:
-    """The directory of a sweep, for one writer at a time.
+    """Directory of a sweep, for one writer at a time.
 
     Raises:
-        InputError: The directory can't be made or written, holds another sweep, or another command is writing there.
+        InputError: The directory is not writable, has another sweep, or is in use by another command.
         OSError: The disk is full or failing.
     """
     check_directory(directory)
@@ -176,10 +176,10 @@ def opened(directory: str | os.PathLike[str], plan: Plan) -> Iterator[SweepDirec
 
 
 def load(directory: str | os.PathLike[str]) -> tuple[Plan, Tables]:
-    """A sweep that was run into a directory, and its rows so far.
+    """Sweep that was run into a directory, and its rows so far.
 
     Raises:
-        InputError: There is no sweep, or it can't be read.
+        InputError: The directory has no sweep, or a file is not readable.
     """
     with readable(directory) as place:
         kept: Mapping[str, Any] = read_json(place / SWEEP, MOST_PLAN_BYTES)
@@ -216,7 +216,6 @@ def _details(place: Path, plan: Plan) -> dict[str, pa.Table]:
 
 
 def _numbers(table: pa.Table) -> list[int]:
-    """Numbers of the runs that rows are of."""
     return [int(run or 0) for run in table["run"].to_pylist()]
 
 

@@ -1,4 +1,4 @@
-"""What a sweep runs: every combination of the axes' values, each with several seeds."""
+"""Plan of a sweep: every combination of the axes' values, each with several seeds."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from fullpipe.scenario.keypath import Place, set_value
 __all__ = ["Plan"]
 
 MOST_TRIED = 20_000
-"""Combinations tried, at most, in search of some that values run with which do not run alone."""
+"""Largest number of combinations that are tried for values that do not run alone."""
 
 MOST_FLOW_ROWS = 1_000_000
-"""Rows of flows that a sweep keeps, at most; a larger one keeps a row per run alone."""
+"""Largest number of rows of flows that a sweep keeps. A larger sweep only has a row per run."""
 
 FULL = "fullpipe.runs.measure:full"
 
 Places = tuple[int, ...]
-"""A combination: the position of each axis's value."""
+"""Combination: the position of each axis's value."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep that has been checked and can run.
+    """Sweep that has been checked and can run.
 
-    Runs are numbered from 0: the last axis changes fastest, but for the repeats, which change faster still. Repeat r
-    uses the scenario's seed + r, so that points are compared under the same random choices.
+    Runs are numbered from 0. The repeat changes fastest, then the last axis. Repeat r has the scenario's seed + r, so
+    that combinations are compared under equal random choices.
 
     Attributes:
-        scenario: What the axes change; its series are not sampled.
+        scenario: Scenario that the axes change; its series are not sampled.
         axes: The axes.
         repeats: Runs of each combination, each with another seed.
-        algorithm_source: The first 12 hexadecimal digits of the identity of each custom algorithm, or "unknown"; by
-            default those of the algorithms declared now, None without any.
+        algorithm_source: First 12 hexadecimal digits of the identity of each custom algorithm, or "unknown"; by default
+            of the algorithms declared now, None without any.
         engine: Engine of the runs, with its kernel.
-        progress: Called with the values checked so far and those to check in all.
+        progress: Function that is called with the number of checked values and of all values.
 
     Raises:
-        ScenarioError: A key path leads nowhere, or a value is not allowed in any combination; an axis sets what another
-            one sets; there are neither axes nor repeats, or too many runs.
+        ScenarioError: A key path does not exist; a value is not allowed in any combination; an axis sets a key of
+            another axis; there are no axes and no repeats, or too many runs.
     """
 
     scenario: Scenario
@@ -86,16 +86,16 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         return self.points * self.repeats
 
     def changes(self, run: int) -> dict[str, Any]:
-        """What a run changes in the scenario, as `Scenario.replace` takes it."""
+        """Changes of a run in the scenario, for `Scenario.replace`."""
         point, repeat = divmod(run, self.repeats)
         return self._changes(self._places(point), repeat)
 
     def labels(self, run: int) -> dict[str, Any]:
-        """A run's columns that say which it is: ``run``, the axes, ``repeat``, ``seed``."""
+        """Columns that identify a run: ``run``, the axes, ``repeat``, ``seed``."""
         point, repeat = divmod(run, self.repeats)
         labels: dict[str, Any] = {"run": run}
         for axis, place in zip(self.axes, self._places(point), strict=True):
@@ -108,14 +108,14 @@ class Plan:
 
     @cached_property
     def design(self) -> Design:
-        """The runs: a case per combination, and the seeds."""
+        """Runs: a case per combination, and the seeds."""
         own_seed = any(axis.path == "seed" for axis in self.axes)
         first = self.scenario.seed
         return Design(Points(self), (None,) if own_seed else range(first, first + self.repeats))
 
     @cached_property
     def algorithms(self) -> str | None:
-        """Content identity of the custom algorithms that the scenario or an axis names; None where it is unknown."""
+        """Content identity of the custom algorithms in the scenario or an axis; None if it is unknown."""
         return identity_of(self._own).digest
 
     @cached_property
@@ -124,7 +124,7 @@ class Plan:
 
     @cached_property
     def keeps_flows(self) -> bool:
-        """Whether rows of flows and links are kept: at most `MOST_FLOW_ROWS` of them."""
+        """Whether rows of flows and links are kept: at most `MOST_FLOW_ROWS`."""
         groups = self.scenario.to_dict().get("flows", [])
         counts = [value for axis in self.axes if axis.path.endswith(".count") for value in axis.values]
         most = max((value for value in counts if isinstance(value, int)), default=1)
@@ -143,17 +143,17 @@ class Plan:
 
     @property
     def label_columns(self) -> tuple[str, ...]:
-        """The names of those columns, in order."""
+        """Names of those columns, in order."""
         return tuple(self.labels(0))
 
     @property
     def point_columns(self) -> tuple[str, ...]:
-        """The names of the axes' columns, in order."""
+        """Names of the axes' columns, in order."""
         return tuple(name for axis in self.axes for name in axis.columns(0))
 
     def to_dict(self) -> dict[str, Any]:
-        """What makes two sweeps the same, as plain values ready for JSON. The order of the axes belongs to it: it
-        numbers the runs.
+        """Identity of the sweep as plain values ready for JSON. The order of the axes belongs to it, because it numbers
+        the runs.
         """
         plain = {
             "fullpipe": _core.VERSION,
@@ -172,7 +172,7 @@ class Plan:
         return copy
 
     def values(self, point: int) -> dict[str, Any]:
-        """Changes of a combination, but for the seed of its runs."""
+        """Changes of a combination, without the seed of its runs."""
         changes = {axis.path: axis.values[i] for axis, i in zip(self.axes, self._places(point), strict=True)}
         return {**changes, "series_interval": "off"}
 
@@ -189,7 +189,7 @@ class Plan:
         return tuple(reversed(places))
 
     def _check_keys(self) -> None:
-        """Says no to an axis whose values would take the place of another one's, and to one without effect."""
+        """Refuses an axis that sets a key of another axis, and an axis without effect."""
         tree = self.scenario.to_dict()
         taken: dict[Place, str] = {}
         inside: dict[Place, str] = {}
@@ -211,10 +211,10 @@ class Plan:
             inside.update({place[:length]: axis.path for place in places for length in range(1, len(place))})
 
     def _check_values(self, progress: Callable[[float, float], object] | None) -> None:
-        """Says no to a value that no combination can run with. A combination that alone can't run is a failed run.
+        """Refuses a value that cannot run in any combination. A single combination that cannot run is a failed run.
 
-        A value that runs alone needs one check; for others combinations are tried until one runs, `MOST_TRIED` for all
-        values together. What is still open then is left to the runs.
+        A value that runs alone needs one check. For other values, up to `MOST_TRIED` combinations are tried in total;
+        the remaining values are left to the runs.
         """
         runs: Places | None = None
         cleared: set[tuple[int, int]] = set()
@@ -239,7 +239,7 @@ class Plan:
                 raise first_error
 
     def _errors_alone(self, progress: Callable[[float, float], object] | None) -> dict[tuple[int, int], ScenarioError]:
-        """What is wrong with values where nothing else changes, by the positions of axis and value."""
+        """Errors of values without other changes, by the positions of axis and value."""
         errors = {}
         total = sum(len(axis.values) for axis in self.axes)
         done = count(1)
@@ -253,8 +253,8 @@ class Plan:
         return errors
 
     def _combinations(self, value: tuple[int, int] | None = None, runs: Places | None = None) -> Iterator[Places]:
-        """Every combination in which an axis has one of its values, in strides that spread over the other axes evenly;
-        before them the neighbor of a combination that `runs`.
+        """Combinations with a given value, in strides that spread evenly over the other axes. The first one is the
+        neighbor of a combination that `runs`.
         """
         fixed, place = value or (None, 0)
         if runs is not None and fixed is not None:
@@ -283,7 +283,7 @@ class Plan:
         return None
 
     def _named(self, i: int, place: int, error: ScenarioError) -> ScenarioError:
-        """The error as one of the axis's."""
+        """Error with the name of the axis."""
         axis = self.axes[i]
         about_key = error.key.rpartition(".")[2] == axis.path.rpartition(".")[2]
         what = error.what if about_key else f"{error.key}: {error.what}"
@@ -293,7 +293,7 @@ class Plan:
 
 
 class Points(Sequence[Case]):
-    """Combinations of the axes' values as cases, each made when it is asked for: there may be millions."""
+    """Combinations as cases. A case is made when it is requested, because there may be millions."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan

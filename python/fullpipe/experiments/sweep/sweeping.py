@@ -49,30 +49,28 @@ def sweep(
     memory: int | str | None = None,
 ) -> Sweep:
     """Runs a scenario with every combination of some keys' values, each with several seeds, on all cores or on a
-    cluster.
-
-    A run that fails is a row with its error and stops nothing else.
+    cluster. A run that fails is a row with its error, and does not stop the others.
 
     Args:
         scenario: The scenario; also a TOML file's path, or a dictionary with its keys. Its series are not sampled.
-        axes: By key path, as `Scenario.replace` takes it, a list of values or a range: ``{"from": "10 packets", "to":
-            "1000 packets", "count": 9, "scale": "log"}``, or with ``step``.
-        seeds: Runs of each combination, with the scenario's seed and those after it.
+        axes: Values by key path (`Scenario.replace`): a list, or a range ``{"from": "10 packets", "to": "1000 packets",
+            "count": 9, "scale": "log"}``, or with ``step``.
+        seeds: Runs of each combination, from the scenario's seed on.
         engine: Engine of the runs, "simulator" or "linux".
         kernel: As for `run`.
-        out: A directory that rows go to as they come. A sweep that was stopped there goes on where it was.
-        workers: Runs at a time; None for the number of cores.
-        dask: Address of a Dask scheduler such as ``tcp://scheduler:8786``, whose cluster makes the runs, or a client
-            (`distributed.Client`).
-        progress: Called ten times a second with the runs done, of unfinished ones their part, and those to do in all.
-        stop: Ends the sweep as Ctrl-C does, in any thread, within about a fifth of a second of wall time once it is
-            set; rows that were finished are kept in ``out``.
-        memory: Memory of all runs under way, as for `run_many`; on a cluster, of those of each worker.
+        out: Directory that keeps rows as they come, so that an interrupted sweep can be continued.
+        workers: Concurrent runs; None for one per core.
+        dask: Address of a Dask scheduler such as ``tcp://scheduler:8786``, or a client (`distributed.Client`); None for
+            this machine.
+        progress: Function that is called ten times a second with the number of finished runs, unfinished ones in part,
+            and the number of all runs.
+        stop: Event that ends the sweep within about 0.2 s of wall time. Finished rows are kept in ``out``.
+        memory: As for `run_many`; on a cluster, the limit of each worker.
 
     Raises:
-        ScenarioError: An axis, a key path or a value is wrong.
-        InputError: The directory can't be written or holds another sweep; no scheduler answers.
-        OSError: The disk is full; what is there stays whole.
+        ScenarioError: An axis, a key path, or a value is wrong.
+        InputError: The directory is not writable or has another sweep, or no scheduler answers.
+        OSError: The disk is full; existing files stay whole.
         FullpipeError: The cluster failed.
         Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
@@ -93,14 +91,14 @@ def sweep(
 
 
 def load_plan(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Plan:
-    """Reads a sweep from a scenario's file with a table ``[sweep]``: ``repeats``, and key paths with lists or ranges.
+    """Reads a sweep from a scenario file with a table ``[sweep]``: ``repeats``, and key paths with lists or ranges.
 
     Args:
         path: The file.
-        progress: Called with the values checked so far and those to check in all.
+        progress: Function that is called with the number of checked values and of all values.
 
     Raises:
-        ScenarioError: The file can't be read, is not TOML, has no such table, or something in it is wrong.
+        ScenarioError: The file is not readable or not TOML, has no such table, or has an error in it.
     """
     return read_plan(read_text(path), file=str(path), progress=progress)
 
@@ -116,7 +114,7 @@ def read_plan(
     """Reads a sweep as `load_plan` does, from text.
 
     Args:
-        text: The file's.
+        text: Content of the file.
         file: Name of the file in errors.
         change: Function that changes the scenario first.
         seeds: Runs of each combination; None for ``repeats`` of the table, or 1.
@@ -170,10 +168,10 @@ def sweep_plan(
 
 
 class Sweep(Results):
-    """Runs of a sweep. The labels are the axes: an axis is a column as it was given; where it is quantities of one
-    kind, a column of plain numbers follows, such as ``links.bottleneck.delay_s``.
+    """Runs of a sweep. The labels are the axes. An axis has a column of its values; if they are quantities of one kind,
+    a column of plain numbers follows, such as ``links.bottleneck.delay_s``.
 
-    `runs` has also ``run``, its number; ``repeat``; and ``error``, which is null for a run that succeeded.
+    `runs` also has ``run``, its number; ``repeat``; and ``error``, which is null for a run that succeeded.
 
     Attributes:
         plan: Plan of the runs.
@@ -189,10 +187,10 @@ class Sweep(Results):
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Sweep:
-        """The sweep that was run into a directory, unfinished ones with the rows so far.
+        """Sweep that was run into a directory. An unfinished sweep has the rows so far.
 
         Raises:
-            InputError: There is none, or it can't be read.
+            InputError: The directory has no sweep, or a file is not readable.
         """
         from fullpipe.experiments.sweep.directory import load
 
@@ -203,7 +201,7 @@ class Sweep(Results):
         """Writes the files that `sweep` writes with ``out``, into an empty or new directory.
 
         Raises:
-            InputError: The directory can't be written or holds another sweep.
+            InputError: The directory is not writable or has another sweep.
         """
         from fullpipe.experiments.sweep.directory import opened
 
@@ -211,7 +209,7 @@ class Sweep(Results):
             place.finish(self._files())
 
     def to_dict(self) -> dict[str, Any]:
-        """The axes, rows and summary as plain values ready for JSON."""
+        """Axes, rows, and summary as plain values ready for JSON."""
         return {
             "axes": [axis.path for axis in self.plan.axes],
             "repeats": self.plan.repeats,
@@ -232,12 +230,12 @@ class Sweep(Results):
 
         Args:
             path: File of the plot (.png, .svg, .pdf).
-            x: An axis, by its key path or an ending of it that is clear (``buffer``); by default the first one.
+            x: Axis, by its key path or an unambiguous ending of it (``buffer``); None for the first one.
             metric: Column of `runs`, such as ``utilization``; None for the goodput.
-            by: The axis whose values get a line each; None for all other axes together.
+            by: Axis whose values get a line each; None for all other axes together.
 
         Raises:
-            InputError: There is no such axis or metric, or the file can't be written.
+            InputError: The axis or metric is unknown, or the file is not writable.
         """
         from fullpipe.charts.style import written
         from fullpipe.charts.sweep import Across, sweep_figure
@@ -260,7 +258,7 @@ class Sweep(Results):
 
         Args:
             columns: Metrics to show, by default the usual ones.
-            versus: Value of an axis, as tables show it; the differences from it follow.
+            versus: Value of an axis, as tables show it; a table of differences from it follows.
         """
         parts: list[Shown | str] = [self.shown_summary(columns)]
         if versus is not None:
@@ -280,7 +278,6 @@ class Sweep(Results):
 
 
 def _tables_of(plan: Plan, runner: Runner) -> Tables:
-    """Tables of all runs."""
     from fullpipe.experiments.sweep.table import Collector
 
     rows = Collector(plan)

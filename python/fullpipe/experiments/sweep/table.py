@@ -1,4 +1,4 @@
-"""The table of a sweep: a row per run."""
+"""Table of a sweep, with a row per run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["DETAILS", "Collector", "Tables", "join", "logger", "table_of"]
 
 MOST_ROWS = 5000
-"""Rows that are collected before they become columns, which take a tenth of the memory."""
+"""Rows that are collected before they become columns, which need a tenth of the memory."""
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ Tables = tuple["pa.Table", "pa.Table | None", "pa.Table | None"]
 
 
 class Collector:
-    """Rows of a sweep as they come, in memory in proportion to the final tables."""
+    """Rows of a sweep, in memory proportional to the final tables."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -36,7 +36,7 @@ class Collector:
         self._details = {name: Details() for name in DETAILS} if plan.keeps_flows else {}
 
     def add(self, number: int, row: Mapping[str, Any] | None, error: str | None = None) -> None:
-        """Adds a run's row, as the plan's measure makes it, or its error."""
+        """Adds the row of a run, as the plan's measure makes it, or its error."""
         row = row or {}
         for name, details in self._details.items():
             details.add(number, row.get(name, {}))
@@ -46,7 +46,7 @@ class Collector:
             self._pack()
 
     def add_tables(self, runs: pa.Table, details: Mapping[str, pa.Table]) -> None:
-        """Adds rows that are tables already."""
+        """Adds rows as tables."""
         self._tables.append(runs)
         for name, table in details.items():
             self._details[name].add_table(table)
@@ -72,7 +72,7 @@ DETAILS = ("flows", "links")
 def table_of(rows: Sequence[Mapping[str, Any]], plan: Plan) -> pa.Table:
     """Rows as a table, in order of their runs: the plan's label columns, ``error``, the metrics.
 
-    A value that a row lacks is null. A column of nulls alone is one of floats, as metrics without a value are.
+    A missing value is null. A column without values has floats.
     """
     import pyarrow as pa
 
@@ -87,7 +87,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], plan: Plan) -> pa.Table:
 
 
 def join(tables: Iterable[pa.Table], plan: Plan) -> pa.Table:
-    """Tables of some runs each as one, equal however the runs were shared out. The last row of a run counts."""
+    """One table from tables of some runs each, independent of their partition. The last row of a run counts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The cells of the card, a file per part of RFC 9743."""
+"""Test cases of the card, with a file per part of RFC 9743."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ CELLS: tuple[Cell, ...] = (
     *start_up.CELLS,
     *special.CELLS,
 )
-"""In the order of their sections."""
+"""Test cases in the order of their sections."""

@@ -22,7 +22,7 @@ MBPS = 1e6
 
 
 def lossy(party: Party, loss: float, warmup_s: float) -> Tree:
-    """A path that begins to lose at 30 s."""
+    """Path that loses packets from 30 s on."""
     schedule = [{"at": "30 s", "loss": loss}]
     return dumbbell(
         10 * MBPS,
@@ -36,7 +36,7 @@ def lossy(party: Party, loss: float, warmup_s: float) -> Tree:
 
 
 def two_links(party: Party) -> Tree:
-    """Fifty flows over a wide link into a narrow one, one CUBIC flow over the wide one alone (RFC 2914, section 5)."""
+    """Fifty flows over a wide and a narrow link, and one CUBIC flow over the wide link (RFC 2914, section 5)."""
     wide, narrow = 10 * MBPS, 1 * MBPS
     links = [
         {"name": "wide", "rate": mbps(wide), "delay": "10 ms", "buffer": "40 ms"},
@@ -68,14 +68,14 @@ CELLS = (
         ("5.1.1",),
         "30 % of packets lost on the wire for a minute: how much is sent",
         [Setting("30 % loss", lambda party: lossy(party, 0.3, 30), ALWAYS)],
-        [Metric("arrived_packets", "packets sent per round trip", LESS, "", 0.05 / 60)],
+        [Metric("arrived_packets", LESS, shown_in=("packets/RTT", 0.05 / 60))],
     ),
     Cell(
         "silence",
         ("5.1.1",),
         "nothing delivered for a minute: exponential backoff (RFC 6298, 5.5)",
         [Setting("silence", lambda party: lossy(party, 1.0, 30.5), ALWAYS)],
-        [Metric("arrived_packets", "packets sent from 0.5 s after its beginning", "limit", limit=9)],
+        [Metric("arrived_packets", "limit", limit=9)],
         note="With a least timeout of 200 ms that doubles, at most 9 packets go out in a minute. Counted, from when "
         "what was under way has been answered; one seed beyond it is a breach.",
     ),
@@ -84,8 +84,8 @@ CELLS = (
         ("5.1.1",),
         "50 flows over 10 Mbit/s into 1 Mbit/s, one CUBIC flow on the first link: undelivered packets",
         [Setting("50 flows", two_links, STANDARD)],
-        # Of the wide link's capacity over 100 s: 12,000 bits a packet, 10 Mbit/s.
-        [Metric("dropped_packets", "dropped behind the first link, of its capacity", LOSS, "%", 100 * 12_000 / 1e9)],
+        # Fraction of the wide link's capacity over 100 s: 12,000 bits a packet, 10 Mbit/s.
+        [Metric("dropped_packets", LOSS, shown_in=("% of capacity", 100 * 12_000 / 1e9))],
     ),
     Cell(
         "overload",
@@ -100,9 +100,9 @@ CELLS = (
             for count in (1, 20, 100, 400)
         ],
         [
-            # By rule R alone: where a third is lost, TCP's equation has hardly more than its timeouts.
-            Metric("loss_rate", "loss", LOSS, "%", 100),
-            Metric("starved_flows", "flows below a tenth of the mean", LESS, informs=True),
+            # By rule R only: at a loss of a third, TCP's equation describes little more than timeouts.
+            Metric("loss_rate", LOSS),
+            Metric("starved_flows", LESS, informs=True),
         ],
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fullpipe.experiments.evaluate.cell import ALWAYS, STANDARD, Cell, Metric, Setting
+from fullpipe.experiments.evaluate.cell import ALWAYS, SECONDS, STANDARD, Cell, Metric, Setting
 from fullpipe.experiments.evaluate.preset import Party, Tree, dumbbell, flows, ms
 from fullpipe.experiments.evaluate.rules import LESS, MORE
 
@@ -10,7 +10,7 @@ __all__ = ["CELLS"]
 
 
 def late(party: Party, count: int) -> Tree:
-    """All but one flow at the beginning, the last one at 60 s; averages from 80 s on."""
+    """Flows of which the last one starts at 60 s. The warm-up ends at 80 s."""
     return dumbbell(
         50e6,
         0.05,
@@ -24,7 +24,7 @@ def late(party: Party, count: int) -> Tree:
 
 
 def near_and_far(party: Party, far_s: float) -> Tree:
-    """Two flows, of 20 ms and of more."""
+    """Two flows, with an RTT of 20 ms and a longer one."""
     more_s = (far_s - 0.02) / 2
     access = f"{ms(0.0004 + more_s)}..{ms(0.0008 + more_s)}"
     return dumbbell(
@@ -52,9 +52,9 @@ CELLS = (
             for count in (2, 4, 8, 64)
         ],
         [
-            Metric("jain_index", "Jain's index", MORE),
-            Metric("settle_s", "until the latecomer has its share", LESS, "s"),
-            Metric("min_max", "least goodput over the greatest", MORE, informs=True),
+            Metric("jain_index", MORE),
+            Metric("settle_s", LESS, shown_in=SECONDS),
+            Metric("min_max", MORE, informs=True),
         ],
         measure="latecomer",
         note="The latecomer's rate is what it has in flight over its round-trip time; it has its share once the mean "
@@ -72,6 +72,6 @@ CELLS = (
             )
             for far in (0.02, 0.04, 0.1, 0.2)
         ],
-        [Metric("far.goodput_bps", "goodput of the one further away", MORE, "Mbit/s", 1e-6)],
+        [Metric("far.goodput_bps", MORE, of="the far flow")],
     ),
 )

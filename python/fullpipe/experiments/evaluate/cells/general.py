@@ -11,17 +11,18 @@ from fullpipe.experiments.evaluate.rules import IDLE, LESS, LOSS
 
 __all__ = ["CELLS"]
 
-USED = Metric("utilization", "utilization", IDLE, "%", 100)
-RTT = Metric("subject.p95_rtt_s", "95th percentile of RTTs", LESS, "ms", 1e3)
-LOST = Metric("loss_rate", "loss", LOSS, "%", 100, senders="subject")
-WAIT = Metric("p95_queueing_delay_s", "95th percentile of the queueing delay", LESS, "ms", 1e3)
+USED = Metric("utilization", IDLE)
+RTT = Metric("subject.p95_rtt_s", LESS)
+LOST = Metric("loss_rate", LOSS, senders="subject")
+WAIT = Metric("p95_queueing_delay_s", LESS)
 
 
 @cache
 def radio() -> list[int]:
-    """What a phone may receive in 12 s, made up: opportunities of 1504 bytes, in whole milliseconds. The rate steps by
-    a factor of 1.4 each 100 ms, up likelier than down below 6 Mbit/s, between 0.5 and 16 Mbit/s; the cell serves this
-    phone in a quarter of the milliseconds, then with four times the rate.
+    """Synthetic trace of 12 s for a phone: delivery opportunities of 1504 bytes, in whole milliseconds.
+
+    The rate changes by a factor of 1.4 every 100 ms, between 0.5 and 16 Mbit/s, and rises more often below 6 Mbit/s.
+    The base station serves this phone in a quarter of the milliseconds, at four times the rate.
     """
     chance = random.Random(9743)
     rate_mbps, credit = 6.0, 0.0
@@ -38,14 +39,14 @@ def radio() -> list[int]:
 
 
 def lte(party: Party) -> Tree:
-    """A link with that trace, 40 ms and 200 packets of buffer."""
+    """Link with that trace, 40 ms, and a buffer of 200 packets."""
     tree = dumbbell(6e6, 0.04, "200 packets", flows(party, "subject"), duration_s=120)
     link = {key: value for key, value in tree["links"][0].items() if key != "rate"}
     return {**tree, "links": [{**link, "trace": radio()}]}
 
 
 def wifi(party: Party, **link: object) -> Tree:
-    """A wireless hop of 50 Mbit/s and 40 ms."""
+    """Wireless hop of 50 Mbit/s and 40 ms."""
     return dumbbell(50e6, 0.04, 1, flows(party, "subject"), duration_s=120, link=link)
 
 

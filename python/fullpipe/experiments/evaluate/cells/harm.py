@@ -1,4 +1,4 @@
-"""RFC 9743, 5.2.1 and 5.2.2: beside the standards, and beside real-time traffic."""
+"""RFC 9743, 5.2.1 and 5.2.2: competition with the standards and with real-time traffic."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fullpipe.experiments.evaluate.rules import LESS, LOSS, MORE
 __all__ = ["CELLS", "VICTIM"]
 
 VICTIM = (
-    Metric("victim.goodput_bps", "harm to goodput", MORE),
-    Metric("victim.p95_rtt_s", "harm to the 95th percentile of RTTs", LESS),
+    Metric("victim.goodput_bps", MORE),
+    Metric("victim.p95_rtt_s", LESS),
 )
 
 QUICK_BUFFERS = (0.1, 1, 4)
@@ -29,7 +29,7 @@ def beside(
     link: dict[str, object] | None = None,
     ecn: bool = False,
 ) -> Tree:
-    """Victims and others on one link, or the victims alone; ``rtts_s`` where theirs differ from the link's."""
+    """Victims and competitors on one link, or victims solo. ``rtts_s`` has RTTs that differ from the link's RTT."""
     groups = []
     for i, (party, name) in enumerate(((victim, "victim"), (other, "other"))):
         if party is not None:
@@ -40,7 +40,7 @@ def beside(
 
 
 def duels() -> list[Setting]:
-    """One against one over buffers, over the grid, and five against five."""
+    """One versus one over several buffers and over the grid, and five versus five."""
     settings = [
         Setting(
             f"{buffer:g} BDP",
@@ -73,7 +73,7 @@ def duels() -> list[Setting]:
 
 
 def rtts(victim_s: float, other_s: float) -> Setting:
-    """Flows of different RTTs."""
+    """Flows with different RTTs."""
     return Setting(
         f"victim {victim_s * 1e3:g} ms, other {other_s * 1e3:g} ms",
         lambda victim, other: beside(50e6, 0.02, 1, victim, other, rtts_s=(victim_s, other_s)),
@@ -83,17 +83,17 @@ def rtts(victim_s: float, other_s: float) -> Setting:
 
 
 def adoption(victim: Party, other: Party | None, switched: int) -> Tree:
-    """Ten flows, some of which have switched."""
+    """Ten flows, some of which use the other algorithm."""
     return beside(100e6, 0.04, 1, victim, other, each=(10 - switched, switched), duration_s=120)
 
 
 AUDIO = {"per_second": 50, "size": "80 B"}
 VIDEO = {"per_second": 30, "size": "3750 B", "key_size": "37500 B", "key_every": 150}
-"""What a call sends (draft-huitema-ccwg-c4-test), the video in packets of 1250 B."""
+"""Frames of a call (draft-huitema-ccwg-c4-test); the video has packets of 1250 B."""
 
 
 def media(party: Party | None) -> Tree:
-    """A call beside a flow, or alone; a frame's packets leave its host at 1 Gbit/s."""
+    """Call versus a flow, or solo. Packets of a frame leave their host at 1 Gbit/s."""
     rtt_s = 0.04
     host = {"rate": "1 Gbit/s", "start": "0 s..1 s", "access_delay": f"{ms(0.02 * rtt_s)}..{ms(0.04 * rtt_s)}"}
     calls = [
@@ -135,7 +135,7 @@ CELLS = (
         ],
         (
             *VICTIM,
-            Metric("other.goodput_bps", "goodput of those who have switched", MORE, "Mbit/s", 1e-6, informs=True),
+            Metric("other.goodput_bps", MORE, of="switched flows", informs=True),
         ),
         note="Alone are the rest without those who have switched.",
     ),
@@ -145,11 +145,11 @@ CELLS = (
         "10 Mbit/s, 40 ms, 1 BDP: a call of audio and video beside one flow",
         [Setting("one call", lambda _call, other: media(other), ALWAYS)],
         [
-            Metric("video.p95_frame_delay_s", "harm to the 95th percentile of video frames' delays", LESS),
-            Metric("audio.p95_frame_delay_s", "harm to the 95th percentile of audio packets' delays", LESS),
-            Metric("udp.loss_rate", "loss of the call's packets", LOSS, "%", 100),
-            Metric("video.p95_frame_delay_s", "95th percentile of video frames' delays", LESS, "ms", 1e3, informs=True),
-            Metric("video.frame_loss_rate", "video frames that lack a packet", LOSS, "%", 100, informs=True),
+            Metric("video.p95_frame_delay_s", LESS, of="video"),
+            Metric("audio.p95_frame_delay_s", LESS, of="audio"),
+            Metric("udp.loss_rate", LOSS, of="the call"),
+            Metric("video.p95_frame_delay_s", LESS, of="video", informs=True),
+            Metric("video.frame_loss_rate", LOSS, of="video", informs=True),
         ],
         measure="call",
         note="Audio of 80 B each 20 ms; 30 frames of video a second, of which the first of each 150 has 37,500 B and "

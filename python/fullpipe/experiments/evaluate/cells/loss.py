@@ -10,12 +10,12 @@ from fullpipe.experiments.evaluate.rules import IDLE, LOSS, MORE
 
 __all__ = ["CELLS", "ZONE_BUFFERS_BDP", "ZONE_FLOWS", "zone"]
 
-LOST = Metric("loss_rate", "loss", LOSS, "%", 100, senders="subject")
-USED = Metric("utilization", "utilization", IDLE, "%", 100, informs=True)
+LOST = Metric("loss_rate", LOSS, senders="subject")
+USED = Metric("utilization", IDLE, informs=True)
 
 
 def paced(party: Party, pacing: str) -> Party:
-    """The same with pacing forced "on" or "off"."""
+    """Party with pacing forced "on" or "off"."""
     return replace(party, keys={**party.keys, "pacing": pacing})
 
 
@@ -25,7 +25,7 @@ ZONE_BUFFERS_BDP = (0.25, 0.5, 1, 1.5, 2, 3)
 
 
 def zone(party: Party, count: int, buffer_bdp: float) -> Tree:
-    """So many flows where BBR's first version loses too much below 1.5 BDP."""
+    """Flows on a path on which BBR's first version loses too many packets below 1.5 BDP."""
     return dumbbell(100e6, 0.04, buffer_bdp, flows(party, "subject", count), duration_s=120)
 
 
@@ -113,7 +113,7 @@ CELLS = (
         ],
         [
             replace(LOST, informs=True),
-            Metric("subject.goodput_bps", "goodput", MORE, "Mbit/s", 1e-6, informs=True),
+            Metric("subject.goodput_bps", MORE, informs=True),
         ],
     ),
 )

@@ -25,10 +25,10 @@ CELLS = (
             for buffer in (0.1, 1, 10, 50, 100)
         ],
         [
-            Metric("p50_queueing_delay_s", "median queueing delay", LESS, "ms", 1e3),
-            Metric("p95_queueing_delay_s", "95th percentile of the queueing delay", LESS, "ms", 1e3),
-            Metric("utilization", "utilization", IDLE, "%", 100, informs=True),
-            Metric("subject.mean_rtt_s", "mean RTT", LESS, "ms", 1e3, informs=True),
+            Metric("p50_queueing_delay_s", LESS),
+            Metric("p95_queueing_delay_s", LESS),
+            Metric("utilization", IDLE, informs=True),
+            Metric("subject.mean_rtt_s", LESS, informs=True),
         ],
     ),
 )

@@ -1,4 +1,4 @@
-"""RFC 9743, 5.1.5 and 5.2.3: short and long flows, of the algorithm alone and beside CUBIC."""
+"""RFC 9743, 5.1.5 and 5.2.3: short and long flows, of the algorithm alone and versus CUBIC."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fullpipe.experiments.evaluate.rules import LESS, MORE
 __all__ = ["CELLS", "SIZES"]
 
 SIZES = {"15 kB": 0.6, "100 kB": 0.3, "1 MB": 0.1}
-"""Transfers and how many of all are so large. Their mean is 139 kB."""
+"""Sizes of transfers, and the fraction of transfers with each size. The mean is 139 kB."""
 
 LOAD = 0.2
 DURATION_S, RATE_BPS, RTT_S = 120, 50e6, 0.04
 COUNT = round(LOAD * RATE_BPS * DURATION_S / (139e3 * 8))
-"""Transfers in a run. Given their number, the starts of a Poisson process are uniform over it."""
+"""Transfers in a run. For a given number, the start times of a Poisson process are uniform."""
 
 CUBIC = STANDARDS[1]
 
@@ -33,22 +33,11 @@ def mix(long: Party, short: Party) -> Tree:
     )
 
 
-def times(name: str) -> list[Metric]:
-    """Completion times of each size, and the long flows' goodput."""
-    return [
-        *(
-            Metric(
-                f"{size}.p{part}_completion_s",
-                f"{size}, {'median' if part == 50 else '95th percentile'}",
-                LESS,
-                "ms",
-                1e3,
-            )
-            for size in SIZES
-            for part in (50, 95)
-        ),
-        Metric("long.goodput_bps", name, MORE, "Mbit/s", 1e-6),
-    ]
+TIMES = [
+    *(Metric(f"{size}.p{part}_completion_s", LESS, of=size) for size in SIZES for part in (50, 95)),
+    Metric("long.goodput_bps", MORE, of="long flows"),
+]
+"""Completion times of each size, and the goodput of the long flows."""
 
 
 CELLS = (
@@ -57,7 +46,7 @@ CELLS = (
         ("5.1.5",),
         "50 Mbit/s, 40 ms, 1 BDP: two long flows and transfers at a fifth of the capacity",
         [Setting("long and short", lambda party: mix(party, party), ALWAYS)],
-        times("goodput of the long flows"),
+        TIMES,
     ),
     Cell(
         "fct-mixed",
@@ -67,7 +56,7 @@ CELLS = (
             Setting("long beside CUBIC's transfers", lambda party: mix(party, CUBIC), ALWAYS),
             Setting("transfers beside CUBIC's long flows", lambda party: mix(CUBIC, party), STANDARD),
         ],
-        times("goodput of the long flows"),
+        TIMES,
         note="Judged by ratios: what CUBIC's flows have beside the candidate over what they have beside a standard.",
     ),
 )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from fullpipe.experiments.evaluate.cell import ALWAYS, STANDARD, Beside, Cell, Metric, Setting
+from fullpipe.experiments.evaluate.cell import ALWAYS, SECONDS, STANDARD, Beside, Cell, Metric, Setting
 from fullpipe.experiments.evaluate.cells.harm import VICTIM, beside
 from fullpipe.experiments.evaluate.preset import Party, Tree, dumbbell, flows
 from fullpipe.experiments.evaluate.rules import IDLE, LESS, LOSS, MORE
 
 __all__ = ["CELLS"]
 
-USED = Metric("utilization", "utilization", IDLE, "%", 100)
-MEDIAN = Metric("p50_queueing_delay_s", "median queueing delay", LESS, "ms", 1e3)
-WAIT = Metric("p95_queueing_delay_s", "95th percentile of the queueing delay", LESS, "ms", 1e3)
-DONE = Metric("completion_s", "completion time", LESS, "s")
-RAMP = Metric("ramp_s", "until 90 % of the capacity is used over a second", LESS, "s")
+USED = Metric("utilization", IDLE)
+MEDIAN = Metric("p50_queueing_delay_s", LESS)
+WAIT = Metric("p95_queueing_delay_s", LESS)
+DONE = Metric("completion_s", LESS, shown_in=SECONDS)
+RAMP = Metric("ramp_s", LESS, shown_in=SECONDS)
 
 QUEUES: dict[str, dict[str, object]] = {
     "CoDel": {"name": "codel"},
@@ -27,7 +27,7 @@ QUEUES: dict[str, dict[str, object]] = {
 
 
 def managed(party: Party, queue: str, count: int, ecn: bool) -> Tree:
-    """A managed queue in 4 BDP of room."""
+    """Managed queue with a buffer of 4 BDP."""
     table = dict(QUEUES[queue])
     if ecn and queue != "DualPI2":
         table["ecn"] = True
@@ -46,7 +46,7 @@ def varying(
     warmup_s: float = 0,
     **link: object,
 ) -> Tree:
-    """A path that changes; begun at once, since the changes have their times."""
+    """Path that changes at given times, so that its flows start at once."""
     keys: dict[str, Any] = {"size": size} if size else {}
     return dumbbell(
         rate_bps,
@@ -61,13 +61,13 @@ def varying(
 
 
 def reordered(party: Party, part: float, rtts: float) -> Tree:
-    """Some packets late, so that others overtake them."""
+    """Packets that are delayed at random, so that others overtake them."""
     link = {"reorder": {"probability": part, "delay": f"{50 * rtts:g} ms"}}
     return dumbbell(50e6, 0.05, 1, flows(party, "subject"), duration_s=120, link=link)
 
 
 def burst(party: Party) -> Tree:
-    """75 of 100 Mbit/s taken and given back each 10 s (draft-irtf-iccrg-tcpeval-01, 5.3)."""
+    """Datagrams at 75 of 100 Mbit/s, on and off for 10 s each (draft-irtf-iccrg-tcpeval-01, 5.3)."""
     tree = dumbbell(100e6, 0.04, 1, flows(party, "subject"), duration_s=120)
     on = [
         {"rate": "75 Mbit/s", "packet_size": 1500, "start": f"{at} s", "stop": f"{at + 10} s"}
@@ -77,7 +77,7 @@ def burst(party: Party) -> Tree:
 
 
 def incast(party: Party) -> Tree:
-    """32 answers at once; 10 Gbit/s, 100 us, a queue that marks beyond 65 packets (RFC 8257, 3.1)."""
+    """32 simultaneous answers over 10 Gbit/s and 100 us, with a queue that marks above 65 packets (RFC 8257, 3.1)."""
     keys: dict[str, object] = {"min_rto": "10 ms", "delayed_ack_timeout": "1 ms"}
     return dumbbell(
         10e9,
@@ -105,7 +105,7 @@ CELLS = (
             for count in (1, 10)
             for ecn in (False, True)
         ],
-        [MEDIAN, WAIT, USED, Metric("mark_rate", "marked packets", LOSS, "%", 100, informs=True)],
+        [MEDIAN, WAIT, USED, Metric("mark_rate", LOSS, informs=True)],
     ),
     Beside(
         "aqm-duel",
@@ -135,7 +135,7 @@ CELLS = (
                 ALWAYS,
             )
         ],
-        [RAMP, Metric("subject.p95_rtt_s", "95th percentile of RTTs", LESS, "ms", 1e3)],
+        [RAMP, Metric("subject.p95_rtt_s", LESS)],
         measure="upturn",
     ),
     Cell(
@@ -190,8 +190,8 @@ CELLS = (
             for rtts in (0.1, 0.5, 1)
         ],
         [
-            Metric("subject.goodput_bps", "goodput", MORE, "Mbit/s", 1e-6),
-            Metric("subject.retransmits", "retransmissions", LESS, informs=True),
+            Metric("subject.goodput_bps", MORE),
+            Metric("subject.retransmits", LESS, informs=True),
         ],
     ),
     Cell(
@@ -215,7 +215,7 @@ CELLS = (
         ("7.8",),
         "100 Mbit/s, 40 ms, 1 BDP: 75 Mbit/s of datagrams come and go each 10 s",
         [Setting("75 Mbit/s", burst, STANDARD)],
-        [USED, Metric("udp.loss_rate", "loss of the datagrams", LOSS, "%", 100), WAIT],
+        [USED, Metric("udp.loss_rate", LOSS, of="the datagrams"), WAIT],
     ),
     Cell(
         "step",
@@ -270,8 +270,8 @@ CELLS = (
         "10 Gbit/s, 100 us, marks beyond 65 packets: 32 answers of 64 kB at once",
         [Setting("incast", incast, STANDARD)],
         [
-            Metric("subject.p99_completion_s", "99th percentile of completion times", LESS, "ms", 1e3),
-            Metric("max_queue_packets", "longest queue", LESS, "packets"),
+            Metric("subject.p99_completion_s", LESS),
+            Metric("max_queue_packets", LESS),
         ],
     ),
 )

@@ -1,12 +1,12 @@
 """RFC 9743, sections 6.1 and 6.3: one flow fills an idle path from its start.
 
-The other test cases exclude the first 20 s as warm-up, so a fault in slow start or in the response to its first
-losses does not show there.
+The other test cases exclude the first 20 s as warm-up, and so faults in slow start and in the response to its first
+losses.
 """
 
 from __future__ import annotations
 
-from fullpipe.experiments.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Metric, Setting
+from fullpipe.experiments.evaluate.cell import ALWAYS, FULL, SECONDS, STANDARD, Cell, Metric, Setting
 from fullpipe.experiments.evaluate.preset import Party, Tree, dumbbell, flows, ms
 from fullpipe.experiments.evaluate.rules import LESS, LOSS, MORE
 
@@ -16,10 +16,10 @@ DURATION_S = 20.0
 
 
 def start_up(party: Party, rate_bps: float, rtt_s: float, buffer_bdp: float) -> Tree:
-    """One flow on an idle link with a drop-tail buffer, measured from its start.
+    """Flow on an idle link with a drop-tail buffer, measured from its start.
 
     Args:
-        party: The sender's algorithm and keys.
+        party: Algorithm and keys of the sender.
         rate_bps: Rate of the link.
         rtt_s: Base round-trip time.
         buffer_bdp: Size of the buffer in BDP.
@@ -54,9 +54,9 @@ CELLS = (
             for buffer in (0.25, 1, 4)
         ],
         [
-            Metric("start_up_s", "time until 90 % of the capacity is used over four round trips", LESS, "s"),
-            Metric("start_up_loss_rate", "loss until four round trips later", LOSS, "%", 100),
-            Metric("subject.goodput_bps", "goodput over the first 20 s", MORE, "Mbit/s", 1e-6),
+            Metric("start_up_s", LESS, shown_in=SECONDS),
+            Metric("start_up_loss_rate", LOSS),
+            Metric("subject.goodput_bps", MORE),
         ],
         measure="start_up",
     ),

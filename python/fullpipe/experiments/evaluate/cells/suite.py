@@ -1,6 +1,6 @@
-"""RFC 9743, 5.2.1: what half of a link's transfers do to the other half (draft-irtf-iccrg-tcpeval-01, section 6.1).
+"""RFC 9743, 5.2.1: harm between two camps of web transfers (draft-irtf-iccrg-tcpeval-01, section 6.1).
 
-The draft's load is made of traces of a campus's traffic. Here it is synthetic, and declared here.
+The draft uses traces of a campus. This load is synthetic.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from fullpipe.experiments.evaluate.rules import LESS, MORE
 __all__ = ["CELLS", "MEAN_PACKETS", "PAIRS_MS", "camps"]
 
 MEAN_SIZE, SHAPE = "12 kB", 1.2
-"""Of the Pareto law of sizes, which so begins at 2 kB."""
+"""Parameters of the Pareto distribution of sizes, which starts at 2 kB."""
 
 MEAN_PACKETS = 2 + (4 / 3) ** 1.2 * (5.591582441177751 - 1)
-"""Of a transfer. It has more than k packets if it has more than k times 1500 B: always for k of 0 and 1, with
-probability (4/(3k))^1.2 above. Summed over k, with zeta(1.2) of 5.59: a twentieth more than its bytes.
+"""Mean number of packets of a transfer. It has more than k packets if it has more than k times 1500 B: always for k of
+0 and 1, and with probability (4/(3k))^1.2 above. The sum over k has zeta(1.2) = 5.59, and is 5 % more than the bytes.
 """
 
 PAIRS_MS = tuple(sum(ends) for ends in product((0, 12, 25), (2, 37, 75)))
@@ -26,20 +26,20 @@ PAIRS_MS = tuple(sum(ends) for ends in product((0, 12, 25), (2, 37, 75)))
 
 CENTRAL_S = 0.002
 BUFFER_S = 0.08
-"""Section 5.2.1: packets of 1500 B worth 80 ms."""
+"""Section 5.2.1: 80 ms of packets with 1500 B."""
 
 DURATION_S = 500
-"""There is no warm-up: what a camp's transfers had left at its end would count as goodput of those who were slow."""
+"""Duration without a warm-up. Transfers left over from a warm-up would count as goodput of a slow camp."""
 
 
 def camps(rate_bps: float, load: float, standard: Party, other: Party) -> Tree:
-    """Two camps of web transfers, each over an edge link of its own into the central one.
+    """Two camps of web transfers, each over an edge link into the central link.
 
     Args:
-        rate_bps: Of the central link.
-        load: What both camps together offer, of that.
-        standard: Whose the camp "victim" is.
-        other: Whose the camp "other" is.
+        rate_bps: Rate of the central link.
+        load: Offered load of both camps, as a fraction of that rate.
+        standard: Algorithm of the camp "victim".
+        other: Algorithm of the camp "other".
     """
     per_s = load * rate_bps / (8 * PACKET_BYTES * MEAN_PACKETS) / (2 * len(PAIRS_MS))
     edge = {"rate": "1 Gbit/s", "delay": "0 ms", "buffer": "unlimited"}
@@ -56,7 +56,7 @@ def camps(rate_bps: float, load: float, standard: Party, other: Party) -> Tree:
 
 
 def _web(party: Party, camp: str, per_s: float, rate_bps: float) -> list[Tree]:
-    """A camp's transfers, alike between all pairs of nodes."""
+    """Transfers of a camp, equal for all pairs of nodes."""
     group = flows(party, camp, path=[camp, "bottleneck"], processing_time=ms(8 * PACKET_BYTES / rate_bps))
     keys = {key: value for key, value in group.items() if key not in ("name", "count", "start")}
     load = {"transfers_per_second": per_s, "mean_size": MEAN_SIZE, "shape": SHAPE}
@@ -79,10 +79,10 @@ CELLS = (
             for load in (0.5, 1.0)
         ],
         (
-            Metric("victim.goodput_bps", "harm to goodput, 1 - L", MORE),
-            Metric("victim.p95_completion_s", "harm to the 95th percentile of completion times", LESS),
-            Metric("victim.goodput_bps", "L, the goodput left", MORE, informs=True),
-            Metric("other.goodput_bps", "G, the other camp's goodput beside those", MORE, informs=True),
+            Metric("victim.goodput_bps", MORE),
+            Metric("victim.p95_completion_s", LESS),
+            Metric("victim.goodput_bps", MORE, of="this camp (L)", shown_in=("", 1.0), informs=True),
+            Metric("other.goodput_bps", MORE, of="the other camp (G)", shown_in=("", 1.0), informs=True),
         ),
         measure="camps",
         note="draft-irtf-iccrg-tcpeval-01, 6.1, under a load that is synthetic and declared here in the place of the "
