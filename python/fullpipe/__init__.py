@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullpipe import models
     from fullpipe.errors import AlgorithmError, Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
+    from fullpipe.experiments.check import Checks, check
     from fullpipe.experiments.compare import compare
     from fullpipe.experiments.comparison import Comparison
     from fullpipe.experiments.duel import Duel, duel
@@ -46,6 +47,7 @@ __all__ = [
     "AlgorithmError",
     "Cancelled",
     "Card",
+    "Checks",
     "Classic",
     "Comparison",
     "Duel",
@@ -70,6 +72,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "check",
     "compare",
     "duel",
     "evaluate",
@@ -91,6 +94,7 @@ _HOMES = {
     "runs.results": ("Results",),
     "runs.stepwise": ("ExternalFlow", "Simulation", "Snapshot"),
     "scenario": ("Scenario",),
+    "experiments.check": ("Checks", "check"),
     "experiments.compare": ("compare",),
     "experiments.comparison": ("Comparison",),
     "experiments.duel": ("Duel", "duel"),

@@ -171,7 +171,8 @@ def test_python(page: Path, tmp_path: Path) -> None:
     code = "\n".join(blocks(page, "python"))
     compile(code, name(page), "exec")
     if code and name(page) not in ONLY_COMPILED:
-        (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+        for folder in ("scenarios", "examples"):
+            (tmp_path / folder).symlink_to(ROOT / folder)
         (tmp_path / "page.py").write_text(code)
         done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -19,7 +19,6 @@ from fullpipe.experiments.evaluate.rules import (
     WORSE,
     at_most,
     harms,
-    holm,
     judge,
     rule_h,
     rule_loss,
@@ -28,7 +27,7 @@ from fullpipe.experiments.evaluate.rules import (
     tcp_bps,
     worst,
 )
-from fullpipe.runs.aggregate import tails
+from fullpipe.runs.aggregate import holm, tails
 
 T2 = 4.3027
 """Student's t for 95 % and 2 degrees of freedom, from tables."""
@@ -247,11 +246,11 @@ def test_starvation_is_a_tenth_of_the_share_in_more_than_half_of_the_seeds() -> 
 
 def test_holms_correction() -> None:
     # 0.005 <= 0.05/4, 0.01 <= 0.05/3, 0.03 > 0.05/2: the first two, and none behind.
-    assert holm([0.01, 0.04, 0.03, 0.005]) == [True, False, False, True]
-    assert holm([0.04]) == [True]
-    assert holm([0.04, 0.04]) == [False, False]
-    assert holm([0.025, 0.05]) == [True, True]
-    assert holm([]) == []
+    assert holm([0.01, 0.04, 0.03, 0.005], 0.05) == [True, False, False, True]
+    assert holm([0.04], 0.05) == [True]
+    assert holm([0.04, 0.04], 0.05) == [False, False]
+    assert holm([0.025, 0.05], 0.05) == [True, True]
+    assert holm([], 0.05) == []
 
 
 def test_the_worst_word() -> None:

@@ -14,6 +14,8 @@ __all__ = [
     "WORSE",
     "Estimate",
     "estimate",
+    "holm",
+    "p_above",
     "paired",
     "percentile",
     "student_t",
@@ -118,6 +120,35 @@ def tails(t: float, freedom: int) -> float:
         freedom: Degrees of freedom, at least 1.
     """
     return max(0.0, 1.0 - _within(t, freedom))
+
+
+def p_above(values: Sequence[float], limit: float = 0.0) -> float:
+    """Probability of error of the one-sided t test that the mean of the values is above a limit.
+
+    Args:
+        values: At least two independent values.
+        limit: Mean of the null hypothesis.
+    """
+    one = estimate(values)
+    over = one.mean - limit
+    if not one.sd:
+        return 0.0 if over > 0 else 1.0
+    half = tails(abs(over) / (one.sd / math.sqrt(len(values))), len(values) - 1) / 2
+    return half if over > 0 else 1 - half
+
+
+def holm(p_values: Sequence[float], family: float) -> list[bool]:
+    """Hypotheses to reject, so that the probability of one false rejection stays within ``family``.
+
+    S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6(2), 1979:
+    the k-th smallest of n values is compared with family/(n - k + 1), up to the first one above it.
+    """
+    rejected = [False] * len(p_values)
+    for done, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
+        if p_values[place] > family / (len(p_values) - done):
+            break
+        rejected[place] = True
+    return rejected
 
 
 def _within(t: float, freedom: int) -> float:

@@ -22,6 +22,7 @@ from fullpipe.experiments.evaluate.measure import Row
 from fullpipe.experiments.evaluate.preset import PACKET_BYTES, STANDARDS
 from fullpipe.experiments.evaluate.rules import (
     BETTER,
+    FAMILY,
     INCONCLUSIVE,
     INFORMATION,
     LOSS,
@@ -32,7 +33,6 @@ from fullpipe.experiments.evaluate.rules import (
     Judgement,
     at_most,
     harms,
-    holm,
     rule_h,
     rule_loss,
     rule_r,
@@ -40,6 +40,7 @@ from fullpipe.experiments.evaluate.rules import (
     times_tcp,
     worst,
 )
+from fullpipe.runs.aggregate import holm
 
 __all__ = ["BARS", "WHO", "Compared", "JudgedCell", "Runs", "Values", "corrected", "judge_cell", "unclear"]
 
@@ -185,7 +186,7 @@ def corrected(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
     ``inconclusive``.
     """
     every = [one for cell in cells for one in cell.compared if one.judgement is not None and one.verdict != INFORMATION]
-    kept = holm([one.judgement.p for one in every if one.judgement is not None])
+    kept = holm([one.judgement.p for one in every if one.judgement is not None], FAMILY)
     lost = {id(one) for one, stays in zip(every, kept, strict=True) if not stays and not one.starved}
     return [
         JudgedCell(

@@ -33,7 +33,6 @@ __all__ = [
     "Kind",
     "at_most",
     "harms",
-    "holm",
     "judge",
     "rule_h",
     "rule_loss",
@@ -231,20 +230,6 @@ def starves(shares: Sequence[float | None], standards: Mapping[str, Sequence[flo
         standards: Goodput over the equal share versus each standard.
     """
     return _starved(shares) and not any(_starved(others) for others in standards.values())
-
-
-def holm(p_values: Sequence[float], family: float = FAMILY) -> list[bool]:
-    """Hypotheses to reject, so that the probability of one false rejection stays within ``family``.
-
-    S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6(2), 1979:
-    the k-th smallest of n values is compared with family/(n - k + 1), up to the first one above it.
-    """
-    rejected = [False] * len(p_values)
-    for done, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
-        if p_values[place] > family / (len(p_values) - done):
-            break
-        rejected[place] = True
-    return rejected
 
 
 def worst(verdicts: Iterable[str]) -> str:

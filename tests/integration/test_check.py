@@ -1,0 +1,261 @@
+"""`fullpipe check`: verdicts, baselines, files for continuous integration, and bad suites."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import fullpipe
+from conftest import ROOT, Program
+from fullpipe import InputError
+from fullpipe.experiments.check import Suite
+from fullpipe.experiments.check.keys import schema
+
+SCENARIO = """{ name = "bulk", scenario = { duration = "4 s", links = [{ name = "l", rate = "10 Mbit/s", \
+delay = "20 ms", buffer = "0.5 BDP", loss = 0.001 }], flows = [{ start = "0 s..1 s" }] } }"""
+
+SUITE = f"""\
+seeds = 5
+max_seeds = 10
+scenarios = [{SCENARIO}]
+checks = [
+  {{ id = "limit", scenario = "bulk", controller = "newreno", metric = "goodput_bps", min = "1 Mbit/s" }},
+  {{ id = "base", scenario = "bulk", controller = "mine", metric = "goodput_bps", relative_to = "baseline" }},
+]
+[controllers]
+mine = {{ name = "hybla" }}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "suite.toml").write_text(SUITE)
+    return tmp_path / "suite.toml"
+
+
+def edit(file: Path, *changes: tuple[str, str]) -> None:
+    text = file.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    file.write_text(text)
+
+
+def test_an_unchanged_controller_is_ok_and_a_worse_one_is_not(suite: Path) -> None:
+    written = fullpipe.check(suite, update=True)
+    assert [each.verdict for each in written.checks] == ["updated"]
+    same = fullpipe.check(suite)
+    assert same.passed
+    assert {each.id: each.verdict for each in same.checks} == {"limit": "ok", "base": "ok"}
+    assert same.checks[1].change == 0
+    edit(suite, ('{ name = "hybla" }', '{ name = "newreno" }'))
+    worse = fullpipe.check(suite)
+    assert worse.worse == ["base"]
+    assert worse.runs.num_rows == 5 + worse.checks[1].seeds
+
+
+def test_absolute_and_relative_limits(suite: Path) -> None:
+    high = '{ id = "high", scenario = "bulk", controller = "newreno", metric = "goodput_bps", min = "20 Mbit/s" },'
+    ratio = high.replace('"high"', '"ratio"').replace("min =", 'relative_to = "cubic", min_ratio = 0.01 #')
+    added = f"checks = [\n  {high}\n  {ratio.partition('#')[0]} }},"
+    edit(suite, ("checks = [", added), ('relative_to = "baseline"', 'relative_to = "newreno"'))
+    found = fullpipe.check(suite)
+    assert {each.id: each.verdict for each in found.checks} == {
+        "high": "worse",  # the link has 10 Mbit/s
+        "ratio": "ok",
+        "limit": "ok",
+        "base": "ok",  # Hybla grows faster with an RTT above 25 ms
+    }
+    one = found.checks[0]
+    assert one.baseline == 20e6
+    assert one.value is not None
+    assert one.change == pytest.approx(one.value - 20e6)
+    assert one.ci95 is not None
+    assert one.ci95[0] < one.change < one.ci95[1] < 0
+
+
+def test_a_deterministic_scenario_is_compared_without_a_test(suite: Path) -> None:
+    edit(suite, (", loss = 0.001", ""), ("0 s..1 s", "0 s"))
+    fullpipe.check(suite, update=True)
+    edit(suite, ('{ name = "hybla" }', '"vegas"'))
+    found = fullpipe.check(suite)
+    assert found.checks[1].verdict in ("ok", "worse")
+    assert found.checks[1].seeds == 5
+    assert any("every seed gives the same" in note for note in found.notes)
+
+
+def test_a_baseline_of_another_scenario_is_refused(suite: Path, program: Program) -> None:
+    fullpipe.check(suite, update=True)
+    edit(suite, ('duration = "4 s"', 'duration = "5 s"'))
+    done = program("check", str(suite))
+    assert done.returncode == 2
+    assert re.search(r"suite\.baseline\.json: scenario 'bulk' .*--update", done.stderr)
+
+
+def test_a_baseline_of_another_model_version_is_computed_again(suite: Path) -> None:
+    fullpipe.check(suite, update=True)
+    file = suite.with_suffix(".baseline.json")
+    tree = json.loads(file.read_text())
+    tree["engine_hash"] = 0
+    tree["values"]["base"]["values"] = [1e6] * 10  # results of the other model
+    file.write_text(json.dumps(tree))
+    found = fullpipe.check(suite)
+    assert found.checks[1].change == 0
+    assert "computed again" in found.notes[0]
+
+
+def test_changed_code_is_not_compared_with_itself_on_another_model_version(suite: Path) -> None:
+    controller = suite.with_name("mine.py")
+    controller.write_text((ROOT / "examples/aimd.py").read_text())
+    edit(suite, ('{ name = "hybla" }', '"mine.py"'))
+    fullpipe.check(suite, update=True)
+    file = suite.with_suffix(".baseline.json")
+    file.write_text(file.read_text().replace('"engine_hash": 1', '"engine_hash": 0'))
+    assert fullpipe.check(suite).passed
+    edit(controller, ("beta: float = 0.5", "beta: float = 0.4"))
+    with pytest.raises(InputError, match="--update"):
+        fullpipe.check(suite)
+
+
+def test_a_run_that_fails_is_worse_and_others_go_on(suite: Path, program: Program, tmp_path: Path) -> None:
+    suite.with_name("bad.py").write_text(
+        (ROOT / "examples/aimd.py").read_text().replace("return self.alpha / w", 'return float("nan")')
+    )
+    edit(suite, ('relative_to = "baseline"', 'min = "1 Mbit/s"'), ('{ name = "hybla" }', '"bad.py"'))
+    junit = tmp_path / "junit.xml"
+    done = program("check", str(suite), "--json", "--junit", str(junit))
+    assert done.returncode == 1
+    found = {each["id"]: each for each in json.loads(done.stdout)["checks"]}
+    assert found["limit"]["verdict"] == "ok"
+    assert found["base"]["verdict"] == "worse"
+    assert "my-aimd" in found["base"]["error"]
+    assert ElementTree.parse(junit).getroot().find(".//testcase[@name='base']/error") is not None
+    update = program("check", str(suite), "--update")
+    assert update.returncode == 2  # no check is relative to the baseline
+
+
+def test_json_junit_and_markdown(suite: Path, program: Program, tmp_path: Path) -> None:
+    assert program("check", str(suite), "--update").returncode == 0
+    edit(suite, ('min = "1 Mbit/s"', 'min = "20 Mbit/s"'))
+    files = ["--junit", str(tmp_path / "j.xml"), "--markdown", str(tmp_path / "m.md")]
+    done = program("check", str(suite), "--json", *files)
+    assert done.returncode == 1
+    result = json.loads(done.stdout)
+    assert result["pass"] is False
+    assert [each["verdict"] for each in result["checks"]] == ["worse", "ok"]
+    assert {"id", "verdict", "baseline", "value", "ci95"} <= result["checks"][0].keys()
+    cases = ElementTree.parse(tmp_path / "j.xml").getroot().findall("testcase")
+    assert [(case.get("classname"), case.get("name")) for case in cases] == [("bulk", "limit"), ("bulk", "base")]
+    assert [case.find("failure") is not None for case in cases] == [True, False]
+    text = (tmp_path / "m.md").read_text()
+    assert text.startswith("<!-- fullpipe check: suite -->\n**fullpipe check: 1 of 2 got worse**"[:31])
+    assert text.index("| limit |") < text.index("<details>") < text.index("| base |")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("seeds = 5", "seeds = 4", "seeds"),
+        ("max_seeds = 10", "max_seeds = 10\nformat = 2", "format"),
+        ("max_seeds = 10", "max_seeds = 4000", "max_seeds"),
+        ('min = "1 Mbit/s"', 'min = "1 ms"', "checks[0].min"),
+        ('min = "1 Mbit/s"', 'min = 1, max = 2', "checks[0].max"),
+        ('min = "1 Mbit/s"', 'relative_to = "nobody"', "checks[0].relative_to"),
+        ('"goodput_bps", min', '"goodput", min', "checks[0].metric"),
+        ('controller = "mine"', 'controller = "yours"', "checks[1].controller"),
+        ('scenario = "bulk", controller = "mine"', 'scenario = "b", controller = "mine"', "checks[1].scenario"),
+        ('id = "base"', 'id = "limit"', "checks[1].id"),
+        ('duration = "4 s"', 'duration = "4 m"', "scenarios[0].scenario.duration"),
+        ('{ name = "hybla" }', '"none.py"', "controllers.mine"),
+        ('{ name = "hybla" }', '{ name = "cubic", gamma = 1 }', "controllers.mine.gamma"),
+    ],
+)  # fmt: skip
+def test_a_wrong_suite_is_one_line_with_file_and_key(
+    suite: Path, program: Program, old: str, new: str, place: str
+) -> None:
+    edit(suite, (old, new))
+    done = program("check", str(suite))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert f"{suite}: {place}: " in line
+
+
+def test_a_metric_that_the_scenario_lacks_is_bad_input(suite: Path) -> None:
+    edit(suite, ('"goodput_bps", min = "1 Mbit/s"', '"udp.p99_frame_delay_s", max = 1'), ("baseline", "newreno"))
+    with pytest.raises(InputError, match=r"limit.*unknown metric"):
+        fullpipe.check(suite)
+
+
+def test_flows_with_an_algorithm_keep_it_beside_flows_without(suite: Path) -> None:
+    edit(suite, ('flows = [{ start = "0 s..1 s" }]', 'flows = [{ start = "0 s..1 s" }, { algorithm = "bbr" }]'))
+    flows = Suite.load(suite).scenario(("bulk", "newreno")).to_dict()["flows"]
+    assert [group["algorithm"] for group in flows] == ["newreno", "bbr"]
+
+
+def run_pytest(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment.pop("PYTEST_XDIST_WORKER", None)
+    command = [sys.executable, "-m", "pytest", "-p", "fullpipe.pytest_plugin", "-p", "no:cacheprovider", "-v", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_pytest_makes_a_test_of_each_check(suite: Path) -> None:
+    fullpipe.check(suite, update=True)
+    edit(suite, ('min = "1 Mbit/s"', 'min = "20 Mbit/s"'))
+    done = run_pytest("--fullpipe", "suite.toml", folder=suite.parent)
+    assert done.returncode == 1
+    assert "suite.toml::limit FAILED" in done.stdout
+    assert "suite.toml::base PASSED" in done.stdout
+    assert run_pytest("--fullpipe", "suite.toml", "-k", "base", folder=suite.parent).returncode == 0
+    edit(suite, ("seeds = 5", "sed = 5"))
+    assert run_pytest("--fullpipe", "suite.toml", folder=suite.parent).returncode == 4
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
+    assert declared == {"fullpipe": "fullpipe.pytest_plugin"}
+
+
+def test_the_example_is_ok_and_its_baseline_fits(tmp_path: Path) -> None:
+    assert fullpipe.check(ROOT / "examples/check/suite.toml", cache=tmp_path).passed
+
+
+def test_the_schema_knows_the_keys_of_the_example() -> None:
+    example = tomllib.loads((ROOT / "examples/check/suite.toml").read_text())
+    made = schema()
+    assert example.keys() <= made["properties"].keys()
+    for check in example["checks"]:
+        assert check.keys() <= made["$defs"]["checks"]["properties"].keys()
+    assert made["properties"]["seeds"]["minimum"] == 5
+
+
+def test_the_guide_calls_the_program_from_cargo_test(tmp_path: Path, suite: Path) -> None:
+    page = (ROOT / "docs/guides/check.md").read_text()
+    (code,) = re.findall(r"```rust\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "check.rs").write_text(code)
+    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(tmp_path)}
+    subprocess.run(["rustc", "--test", "--edition", "2021", "check.rs"], cwd=tmp_path, env=environment, check=True)
+    environment["FULLPIPE"] = str(Path(sys.executable).parent / "fullpipe")
+    edit(suite, ('relative_to = "baseline"', 'max = "11 Mbit/s"'))
+    assert subprocess.run([tmp_path / "check"], env=environment, capture_output=True, check=False).returncode == 0
+    edit(suite, ('max = "11 Mbit/s"', 'max = "0.1 Mbit/s"'))
+    failed = subprocess.run([tmp_path / "check"], env=environment, capture_output=True, text=True, check=False)
+    assert failed.returncode != 0
+    assert "1 of 2 got worse" in failed.stdout
+
+
+def test_the_action_uses_no_other_action_and_no_secret() -> None:
+    text = (ROOT / ".github/actions/check/action.yml").read_text()
+    assert "uses:" not in text
+    assert "secrets." not in text
+    # Inputs reach scripts as environment variables alone: text in a script could be a command.
+    scripts = re.findall(r"run: \|\n(.*?)(?=\n    - |\Z)", text, re.DOTALL)
+    assert len(scripts) == 3
+    assert not any("${{" in script for script in scripts)
