@@ -73,12 +73,14 @@ class Plug:
         fields: Where in it each field is, and whether that is a flag (of a byte) instead of a number (of 8 bytes).
         calls: The functions' addresses, by the methods' names.
         keep: What must live as long as they may be called.
+        linked: Files of the shared libraries that a library brings with it.
     """
 
     state: bytes
     fields: dict[str, tuple[int, bool]]
     calls: dict[str, int]
     keep: Any
+    linked: tuple[str, ...] = ()
 
 
 def compile_class(
@@ -150,7 +152,7 @@ def load_library(library: str, name: str, fields: Mapping[str, Any]) -> Plug:
     import ctypes
 
     check_regular(library, MOST_LIBRARY_BYTES)
-    _check_loading(library, name)
+    linked = _try_loading(library, name)
     try:
         loaded = ctypes.CDLL(library)
     except OSError as error:
@@ -163,26 +165,52 @@ def load_library(library: str, name: str, fields: Mapping[str, Any]) -> Plug:
         if method not in calls:
             raise InputError(f"algorithm {quoted(name)}: {library} has no function {method}")
     state, places = _state_of(fields)
-    return Plug(state.tobytes(), places, calls, loaded)
+    return Plug(state.tobytes(), places, calls, loaded, linked)
 
 
-def _check_loading(library: str, name: str) -> None:
+TRY_LOADING = """
+import ctypes, os, sys
+out = os.dup(1)
+os.dup2(2, 1)
+def mapped():
+    try:
+        with open("/proc/self/maps") as file:
+            return {line.split(None, 5)[5].rstrip() for line in file if "/" in line}
+    except OSError:
+        return set()
+before = mapped()
+try:
+    ctypes.CDLL(sys.argv[1])
+except OSError:
+    sys.exit()
+os.write(out, os.fsencode(chr(0).join(sorted(mapped() - before - {sys.argv[1]}))))
+"""
+"""Code that loads a library, and then writes the names of the files that came with it. The library may write too."""
+
+
+def _try_loading(library: str, name: str) -> tuple[str, ...]:
     """Loads a library in another process first: a damaged file, or code that runs when it is loaded, may end it.
+
+    Returns:
+        Files of the libraries that it is linked to or loads, other than those of every process.
 
     Raises:
         InputError: The process has ended so.
     """
+    import os
     import subprocess  # a tenth of the start of a command; only libraries need it
 
-    code = "import ctypes, sys\ntry: ctypes.CDLL(sys.argv[1])\nexcept OSError: pass"
-    command = [sys.executable, "-I", "-S", "-c", code, library]
+    command = [sys.executable, "-I", "-S", "-c", TRY_LOADING, library]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False, timeout=PATIENCE_S)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, timeout=PATIENCE_S
+        )
     except subprocess.TimeoutExpired:
         raise InputError(f"algorithm {quoted(name)}: {library}: loading takes more than {PATIENCE_S:g} s") from None
     if done.returncode:
         how = f"by {signal.Signals(-done.returncode).name}" if done.returncode < 0 else f"with {done.returncode}"
         raise InputError(f"algorithm {quoted(name)}: {library}: loading it ends the process ({how})")
+    return tuple(os.fsdecode(done.stdout).split("\0")) if done.stdout else ()
 
 
 PATIENCE_S = 60.0

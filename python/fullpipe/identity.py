@@ -36,14 +36,14 @@ from types import (
 )
 from typing import Any
 
-from fullpipe._util.inputs import FileError, digest
+from fullpipe._util.inputs import MOST_CODE_BYTES, FileError, digest, read_bytes
 
 __all__ = ["Identity", "file_digest", "identify", "is_installed"]
 
 MOST_VALUES = 1_000_000
 """Values that a class may refer to before its identity counts as unknown."""
 
-OUTSIDE_BUILTINS = frozenset({"open", "input", "eval", "exec", "__import__", "compile", "breakpoint"})
+OUTSIDE_BUILTINS = frozenset({"open", "input", "eval", "exec", "__import__", "compile", "breakpoint", "globals"})
 """Builtin functions whose result depends on more than their arguments, or whose code is text."""
 
 OUTSIDE_MODULES: Mapping[str, frozenset[str]] = {
@@ -158,10 +158,14 @@ class Walk:
         self._add_other(value)
 
     def add_file_of(self, module_name: str) -> None:
-        """Hashes the file of a module of the user's own, and notes the module."""
+        """Hashes the file of a module of the user's own and of those that it imports, and notes the module.
+
+        Code can look up names that it does not mention (``getattr``), in its own module or in one that this imports.
+        """
         module = sys.modules.get(module_name)
         if module is None or is_installed(module_name, module):
             return
+        known = module_name in self.modules
         self.modules.add(module_name)
         file = getattr(module, "__file__", None)
         if file is None:
@@ -169,6 +173,9 @@ class Walk:
         if file not in self.files:
             self.files[file] = file_digest(file)
         self._mark("file", self.files[file])
+        if not known:
+            for name in _imports_of_file(file, self.files[file], module.__package__ or ""):
+                self.add_file_of(name)
 
     @cached_property
     def _rules(self) -> tuple[tuple[Any, Callable[[Any], None]], ...]:
@@ -430,6 +437,19 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 def _names_of(code: CodeType) -> Iterable[str]:
     return (name for each in _codes_in(code) for name in each.co_names)
+
+
+@cache
+def _imports_of_file(file: str, _digest: str, package: str) -> tuple[str, ...]:
+    """Names of modules that a file of this digest imports; names of what it takes from them are among these.
+
+    The answer stays when the file changes later, as the loaded code does.
+    """
+    try:
+        code = compile(read_bytes(file, MOST_CODE_BYTES), file, "exec", dont_inherit=True)
+    except (FileError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return tuple(sorted(set(_imports_of(code, package))))
 
 
 def _imports_of(code: CodeType, package: str) -> Iterator[str]:

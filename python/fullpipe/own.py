@@ -82,7 +82,8 @@ class Declared:
     Attributes:
         kind: The class.
         options: The decorator's arguments.
-        library: Digest of the shared library's bytes when it was loaded; empty without one.
+        library: Digests of the shared library's bytes, and of those it is linked to, when it was loaded; empty
+            without one.
         files: Digests of the user's source files, as they were when the class was declared (`identity.identify`).
         frozen: Identity of a compiled class: its code has the values of its declaration, whatever changes later.
         data: Pickle that another process makes the class of, once asked for.
@@ -243,6 +244,7 @@ def algorithm(
         from fullpipe.identity import file_digest
 
         _check(kind, name, inspect, methods=library is None)
+        plug = _plug(kind, name, shared) if compiled or shared else None
         try:
             _core.declare(
                 kind,
@@ -255,11 +257,12 @@ def algorithm(
                 rate_samples=rate_samples,
                 params=_params(kind, name),
                 shown=list(inspect),
-                plug=_plug(kind, name, shared) if compiled or shared else None,
+                plug=plug,
             )
         except ValueError as error:
             raise InputError(str(error)) from None
-        known = _declared[name] = Declared(kind, options, file_digest(shared) if shared else "")
+        libraries = (shared, *plug.linked) if shared and plug else ()
+        known = _declared[name] = Declared(kind, options, " ".join(map(file_digest, libraries)))
         first = known.identity()
         if compiled:
             known.frozen = first
@@ -453,15 +456,14 @@ def restore(algorithms: Mapping[str, bytes]) -> None:
     """Declares algorithms that another process has sent, unless they are there already."""
     import pickle
 
-    from fullpipe.identity import file_digest
-
     for name, data in algorithms.items():
         here = _declared.get(name)
         if here is None or here.data != data:
             kind, options, library = pickle.loads(data)
-            if library and file_digest(options["library"]) != library:
-                raise InputError(f"algorithm {quoted(name)}: {options['library']} is another library here")
             algorithm(name, **options)(kind)
+            if _declared[name].library != library:
+                del _declared[name]
+                raise InputError(f"algorithm {quoted(name)}: {options['library']} is another library here")
             _declared[name].data = data
 
 

@@ -28,8 +28,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 
-TIMEOUT_S = 240
-"""Wall time limit of the tests of one mutant, seconds. Tests that exceed it count as failed."""
+CPU_S = 100
+"""Processor time limit of each process of the tests of one mutant, seconds. Tests that exceed it count as failed."""
+
+TIMEOUT_S = 1200
+"""Wall time limit of the tests of one mutant, seconds: for tests that wait. A busy machine must not reach it."""
 
 MEMORY_BYTES = 4_000_000_000
 """Memory limit of each process. An endless loop may allocate without end."""
@@ -241,6 +244,7 @@ def succeeds(command: tuple[str, ...], folder: Path, tree: Path) -> bool:
 
 def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
 
 
 def judge(mutant: Mutant, tree: Path) -> str:
@@ -294,9 +298,8 @@ def main() -> None:
             done.append(row)
             with given.out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
-            print(
-                f"{outcome:9} {time.monotonic() - begun:5.1f} s  {mutant.file}:{line}: {row['old']!r} -> {mutant.new!r}"
-            )
+            place = f"{mutant.file}:{line}: {row['old']!r} -> {mutant.new!r}"
+            print(f"{outcome:9} {time.monotonic() - begun:5.1f} s  {place}", flush=True)
     counts = Counter((row["room"], row["outcome"]) for row in done)
     for name in ROOMS:
         noticed, survived = counts[name, "noticed"], counts[name, "survived"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -145,6 +146,51 @@ def test_a_module_of_ones_own_changes_it(folder: Path, way: str) -> None:
     assert "None" not in found
 
 
+def test_a_module_that_a_module_of_ones_own_imports_changes_it(folder: Path) -> None:
+    """The class reaches it by a name that is a value, which no bytecode mentions."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.own import load_algorithms, identity_of\n"
+        "load_algorithms(sys.argv[1] + '/own.py'); print(identity_of(['identified']).digest)"
+    )
+    line = "getattr(helper, 'gain')(w)"
+    (folder / "own.py").write_text(BODY.format(line=line, imports="import helper", options=""))
+    (folder / "helper.py").write_text("from deeper import GAIN\ndef gain(w):\n    return w * GAIN\n")
+    found = []
+    for gain in ("1.0", "2.0", "1.0"):
+        (folder / "deeper.py").write_text(f"GAIN = {gain}\n")
+        command = [sys.executable, "-B", "-c", code, str(folder)]
+        found.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+    assert found[0] == found[2] != found[1]
+    assert "None" not in found
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_library_that_a_library_is_linked_to_changes_it(folder: Path) -> None:
+    (folder / "own.c").write_text(
+        "double gain(void);\n"
+        "int on_ack(double *state, const void *flow, const void *ack) { state[0] += gain(); return 1; }\n"
+        "int on_congestion(double *state, const void *flow, long signal) { return 1; }\n"
+    )
+    (folder / "own.py").write_text(
+        "import fullpipe, math\n"
+        '@fullpipe.algorithm("linked", library="own.so")\n'
+        "class Linked:\n    cwnd: float = 2.0\n    ssthresh: float = math.inf\n"
+    )
+    code = (
+        "import sys; from fullpipe.own import load_algorithms, identity_of\n"
+        "load_algorithms(sys.argv[1] + '/own.py'); print(identity_of(['linked']).digest)"
+    )
+    found = []
+    for gain in ("1.0", "2.0", "1.0"):
+        (folder / "gain.c").write_text(f"double gain(void) {{ return {gain}; }}\n")
+        for made in (["libgain.so", "gain.c"], ["own.so", "own.c", "-L.", "-lgain", "-Wl,-rpath,$ORIGIN"]):
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", *made], cwd=folder, check=True)
+        command = [sys.executable, "-c", code, str(folder)]
+        found.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+    assert found[0] == found[2] != found[1]
+    assert "None" not in found
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -154,6 +200,7 @@ def test_a_module_of_ones_own_changes_it(folder: Path, way: str) -> None:
         ("np.loadtxt('x')", "files or shared random numbers of NumPy"),
         ("np.random.rand()", "files or shared random numbers of NumPy"),
         ("eval('1')", "calls eval"),
+        ("globals()['KEEP']", "calls globals"),
         ("import no_such_module", "imports no_such_module, which is not there"),
     ],
 )
