@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fullpipe.experiments.check import Checks, check
     from fullpipe.experiments.compare import compare
     from fullpipe.experiments.comparison import Comparison
+    from fullpipe.experiments.conform import Conformance, conform
     from fullpipe.experiments.duel import Duel, duel
     from fullpipe.experiments.evaluate import Card, Statement, evaluate
     from fullpipe.experiments.sizing import Sizing, size
@@ -50,6 +51,7 @@ __all__ = [
     "Checks",
     "Classic",
     "Comparison",
+    "Conformance",
     "Duel",
     "ExternalFlow",
     "FullpipeError",
@@ -74,6 +76,7 @@ __all__ = [
     "algorithms",
     "check",
     "compare",
+    "conform",
     "duel",
     "evaluate",
     "models",
@@ -97,6 +100,7 @@ _HOMES = {
     "experiments.check": ("Checks", "check"),
     "experiments.compare": ("compare",),
     "experiments.comparison": ("Comparison",),
+    "experiments.conform": ("Conformance", "conform"),
     "experiments.duel": ("Duel", "duel"),
     "experiments.evaluate": ("Card", "Statement", "evaluate"),
     "experiments.sizing": ("Sizing", "size"),

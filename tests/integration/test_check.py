@@ -202,6 +202,18 @@ def test_flows_with_an_algorithm_keep_it_beside_flows_without(suite: Path) -> No
     assert [group["algorithm"] for group in flows] == ["newreno", "bbr"]
 
 
+def test_a_suite_checks_the_rules_of_an_rfc(suite: Path) -> None:
+    rules = [f'{{ id = "rules-{name}", controller = "{name}", conform = "rfc9438" }}' for name in ("cubic", "newreno")]
+    edit(suite, ("checks = [", f"checks = [ {', '.join(rules)},"), ('relative_to = "baseline"', 'min = "1 Mbit/s"'))
+    found = {each.id: each for each in fullpipe.check(suite).checks}
+    assert found["rules-cubic"].verdict == "ok"
+    assert found["rules-newreno"].verdict == "worse"
+    assert "C15" in found["rules-newreno"].broken
+    edit(suite, ('conform = "rfc9438" }', 'conform = "rfc", metric = "loss_rate" }'))
+    with pytest.raises(InputError, match=r"checks\[0\]\.metric: conflicts with conform"):
+        fullpipe.check(suite)
+
+
 def run_pytest(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment.pop("PYTEST_XDIST_WORKER", None)

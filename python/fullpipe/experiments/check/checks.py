@@ -41,6 +41,7 @@ class Checked:
         interval: Confidence interval at the confidence of the suite.
         error: Failure of a run.
         wall_s: Processor time of the controller's runs, seconds.
+        broken: Rules that the controller breaks, by id.
     """
 
     check: Check
@@ -53,6 +54,7 @@ class Checked:
     interval: tuple[float, float] | None = None
     error: str | None = None
     wall_s: float = 0.0
+    broken: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -81,6 +83,11 @@ class Checked:
         """A check of which a run failed: it counts as worse."""
         return cls(check, WORSE, error=error, wall_s=wall_s)
 
+    @classmethod
+    def judged(cls, check: Check, broken: Sequence[str], wall_s: float) -> Checked:
+        """A check of rules."""
+        return cls(check, WORSE if broken else OK, broken=tuple(broken), wall_s=wall_s)
+
     @property
     def id(self) -> str:
         """Name of the check."""
@@ -99,15 +106,19 @@ class Checked:
             "scenario": self.check.scenario,
             "controller": self.check.controller,
             "metric": self.check.metric,
-            "unit": metric(self.check.metric).unit,
+            "unit": metric(self.check.metric).unit if self.check.metric else None,
             "relative_to": self.check.relative_to,
             "seeds": self.seeds,
+            "conform": self.check.conform,
+            "broken": list(self.broken),
             "error": self.error,
         }
 
     def cells(self) -> tuple[str, ...]:
         """Cells of a table: check, metric, baseline, now, and change."""
-        title = metric(self.check.metric).full_title
+        title = f"rules {self.check.conform}" if self.check.conform else metric(self.check.metric).full_title
+        if self.check.conform and self.error is None:
+            return self.id, title, "-", "-", f"{', '.join(self.broken)} fail" if self.broken else ""
         if self.error is not None:
             return self.id, title, "-", "-", self.error
         return self.id, title, self._text(self.baseline), self._text(self.value), self.change_text()

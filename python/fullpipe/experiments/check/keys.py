@@ -66,6 +66,7 @@ CHECK: Mapping[str, Key] = {
     "min_ratio": Key("Smallest ratio to the other controller.", "number", None, 0.001, 1000),
     "max_ratio": Key("Largest ratio to the other controller.", "number", None, 0.001, 1000),
     "worse_by": Key('Smallest loss that counts: a part ("5 %") or a difference ("5 ms").', "value"),
+    "conform": Key("Rules of `fullpipe conform`, in place of a metric.", "text"),
     "floor": Key("Value that smaller ones count as; for ratios of metrics that may be 0.", "value"),
 }
 

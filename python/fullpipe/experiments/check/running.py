@@ -18,6 +18,7 @@ from fullpipe.experiments.check.baseline import Baseline, Values, default_path, 
 from fullpipe.experiments.check.checks import Checked, Checks
 from fullpipe.experiments.check.statistics import Sample, Trial, looks
 from fullpipe.experiments.check.suite import BASELINE, Arm, Check, Suite
+from fullpipe.experiments.conform import conform
 from fullpipe.registry import algorithms
 from fullpipe.runs.aggregate import INCONCLUSIVE
 from fullpipe.runs.design import Case, Run, error_line
@@ -243,7 +244,7 @@ def _judged(work: Work, begun_s: float, notes: list[str]) -> Checks:
     steps = looks(suite.seeds, suite.max_seeds)
     trial = Trial(suite.confidence, len(steps))
     deadline_s = None if suite.time_limit_s is None else begun_s + suite.time_limit_s
-    open_ = list(suite.checks)
+    open_ = [each for each in suite.checks if each.conform is None]
     timed_out = False
     for i, seeds in enumerate(steps):
         if not work.run(open_, seeds, deadline_s if i else None):
@@ -262,6 +263,9 @@ def _judged(work: Work, begun_s: float, notes: list[str]) -> Checks:
 def _checks(work: Work, trial: Trial, begun_s: float, notes: list[str]) -> Checks:
     found = []
     for each in work.suite.checks:
+        if each.conform is not None:
+            found.append(_conformance(work, each))
+            continue
         sampled = work.sample(each)
         if sampled is None:
             found.append(Checked.failed(each, work.error(each) or "", work.wall_s(each)))
@@ -273,6 +277,18 @@ def _checks(work: Work, trial: Trial, begun_s: float, notes: list[str]) -> Check
             Checked.of(each, trial.verdicts[each.id], values, others, work.suite.confidence, work.wall_s(each))
         )
     return Checks(work.suite, tuple(found), time.monotonic() - begun_s, tuple(notes), work.rows)
+
+
+def _conformance(work: Work, each: Check) -> Checked:
+    """A check of the rules of an RFC."""
+    begun_s = time.monotonic()
+    controller = work.suite.controllers[each.controller]
+    options = work.runner.options
+    try:
+        found = conform(controller, str(each.conform), stop=options.stop)
+    except AlgorithmError as error:
+        return Checked.failed(each, error_line(error), time.monotonic() - begun_s)
+    return Checked.judged(each, found.failed(), time.monotonic() - begun_s)
 
 
 def _updated(work: Work, relative: Sequence[Check], path: str | os.PathLike[str], begun_s: float) -> Checks:

@@ -15,6 +15,7 @@ from typing import Any
 from fullpipe._util.text import quoted, unknown
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.experiments.check.keys import CHECK, SCENARIO, SUITE, Table, fraction
+from fullpipe.experiments.conform import RULES
 from fullpipe.metrics import METRICS, metric
 from fullpipe.own import as_algorithm
 from fullpipe.registry import algorithms
@@ -54,6 +55,7 @@ class Check:
         limit: Absolute limit, in SI units.
         margin: Loss that does not count: a difference, or the logarithm of a ratio.
         floor: Value that smaller ones count as in ratios.
+        conform: Rules of `fullpipe.conform` in place of a metric; None for a metric.
     """
 
     id: str
@@ -66,6 +68,7 @@ class Check:
     limit: float = math.nan
     margin: float = 0.0
     floor: float = 0.0
+    conform: str | None = None
 
     @property
     def arm(self) -> Arm:
@@ -210,7 +213,8 @@ class Suite:
 
     def arms(self, checks: Iterable[Check] | None = None) -> list[Arm]:
         """Scenarios with controllers that some checks need, each once."""
-        found = [arm for each in (self.checks if checks is None else checks) for arm in (each.arm, each.other)]
+        measured = [each for each in (self.checks if checks is None else checks) if each.conform is None]
+        found = [arm for each in measured for arm in (each.arm, each.other)]
         return list(dict.fromkeys(arm for arm in found if arm is not None))
 
     def scenario(self, arm: Arm) -> Scenario:
@@ -292,6 +296,8 @@ def _checks(top: Table, scenarios: Iterable[str], controllers: Iterable[str]) ->
 
 
 def _check(table: Table, scenarios: Sequence[str], controllers: Sequence[str]) -> Check:
+    if "conform" in table:
+        return _rules_check(table, controllers)
     for key, allowed in (("scenario", scenarios), ("controller", controllers)):
         if table.required(key) not in allowed:
             raise table.wrong(key, unknown(key, table[key], allowed))
@@ -324,6 +330,17 @@ def _check(table: Table, scenarios: Sequence[str], controllers: Sequence[str]) -
     return Check(
         *common, relative_to, more, ratio=True, margin=-math.log(1 - part) if more else math.log(1 + part), floor=floor
     )
+
+
+def _rules_check(table: Table, controllers: Sequence[str]) -> Check:
+    """A check of the rules of an RFC."""
+    for key in table.tree:
+        if key not in ("id", "controller", "conform"):
+            raise table.wrong(key, "conflicts with conform")
+    for key, allowed in (("controller", controllers), ("conform", RULES)):
+        if table.required(key) not in allowed:
+            raise table.wrong(key, unknown(key, table[key], allowed))
+    return Check(table.required("id"), "", table["controller"], "", None, False, conform=table["conform"])
 
 
 KINDS = ("min", "max", "min_ratio", "max_ratio", "worse_by")

@@ -1,0 +1,33 @@
+"""``fullpipe conform``."""
+
+from __future__ import annotations
+
+import click
+
+from fullpipe._cli import completion as complete
+from fullpipe._cli.output import algorithm_in, declared, json_option, print_json, progress_bar, show
+from fullpipe.experiments.conform import RULES, conform
+
+__all__ = ["command"]
+
+
+@click.command("conform")
+@click.argument("controller", shell_complete=complete.algorithms, callback=declared)
+@click.option(
+    "--rules", type=click.Choice(list(RULES)), default="rfc9438", show_default=True, help="Source of the rules."
+)
+@click.option("--strict", is_flag=True, help="Exit with status 1 if a rule of level SHOULD fails, too.")
+@json_option
+def command(controller: str, rules: str, strict: bool, as_json: bool) -> int:
+    """Measure CONTROLLER by the rules of an RFC or a draft. The exit status is 1 if a rule of level MUST or EQ fails.
+
+    CONTROLLER is a name, a table such as '{ name = "cubic", beta = 0.8 }', FILE.py or FILE.py:CLASS for a custom
+    algorithm, or FILE.o for a kernel object file.
+    """
+    with progress_bar("conform", "rules") as progress:
+        found = conform(algorithm_in(controller.strip()), rules, progress=progress)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        show(found.shown())
+    return 1 if found.failed(strict=strict) else 0

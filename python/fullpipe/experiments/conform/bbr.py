@@ -1,0 +1,276 @@
+"""Rules of draft-ietf-ccwg-bbr: cases of its appendix A, and rules of its states.
+
+A controller shows its state by the series ``phase``, ``bw_bps``, ``max_bw_bps``, and ``pacing_bps``. Rates, loss
+patterns, and tolerances are ours, because the appendix has almost no numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from fullpipe.experiments.conform.bench import Bench, Series
+from fullpipe.experiments.conform.rule import Rule, Skip, needs
+
+__all__ = ["RULES"]
+
+STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = range(7)
+"""Values of the series ``phase``."""
+
+RATE_BPS = 50e6
+LINK = {"rate": "50 Mbit/s", "delay": "20 ms", "buffer": "2 BDP"}
+"""Path of most rules: 167 packets of 1500 bytes."""
+
+
+def shown(series: Series, *names: str) -> list[tuple[float, ...]]:
+    """Rows of time, phase, and further columns, where all are known."""
+    names = ("t_s", "phase", *names)
+    if not series.has(*names):
+        missing = [name for name in names if not series.has(name)]
+        raise Skip(f"requires the series {', '.join(missing)} of the controller")
+    rows = zip(*(series.columns[name] for name in names), strict=True)
+    return [tuple(map(float, row)) for row in rows if not any(value is None or value != value for value in row)]
+
+
+def bulk(bench: Bench) -> Series:
+    return bench.run(LINK, 20.0)
+
+
+def gain(bench: Bench, phase: int) -> float:
+    """Median of the pacing rate over 0.99 of the bandwidth in a state (5.6.2)."""
+    found = [
+        pacing / (0.99 * bw) for _, now, pacing, bw in shown(bulk(bench), "pacing_bps", "bw_bps") if now == phase and bw
+    ]
+    if not found:
+        raise Skip("the controller does not enter the state")
+    return median(found)
+
+
+def startup_gain(bench: Bench) -> float:
+    return gain(bench, STARTUP)
+
+
+def drain_gain(bench: Bench) -> float:
+    return gain(bench, DRAIN)
+
+
+def down_gain(bench: Bench) -> float:
+    return gain(bench, DOWN)
+
+
+def up_gain(bench: Bench) -> float:
+    return gain(bench, UP)
+
+
+def margin(bench: Bench) -> float:
+    """Pacing rate over the bandwidth in ProbeBW_CRUISE, whose gain is 1."""
+    return 0.99 * gain(bench, CRUISE)
+
+
+def rising(bench: Bench) -> float:
+    """Smallest ratio of successive pacing rates in Startup."""
+    rates = [pacing for _, phase, pacing in shown(bulk(bench), "pacing_bps") if phase == STARTUP]
+    if len(rates) < 2:
+        raise Skip("the controller does not show Startup")
+    return min(later / now for now, later in itertools.pairwise(rates) if now)
+
+
+def bandwidth(bench: Bench) -> float:
+    rows = shown(bulk(bench), "max_bw_bps")
+    return rows[-1][2] / RATE_BPS
+
+
+def plateau(bench: Bench) -> float:
+    """Round trips from the last growth by 25 % to the end of Startup."""
+    rows = shown(bulk(bench), "max_bw_bps", "rtt_s")
+    end = next((i for i, row in enumerate(rows) if row[1] != STARTUP), None)
+    if end is None:
+        raise Skip("the controller does not leave Startup")
+    high = max(row[2] for row in rows[:end])
+    begin = next(i for i, row in enumerate(rows) if row[2] >= high / 1.25)
+    return math.fsum(
+        (later[0] - now[0]) / now[3] for now, later in zip(rows[begin:end], rows[begin + 1 : end + 1], strict=True)
+    )
+
+
+def spans(rows: Sequence[tuple[float, ...]], phase: int) -> list[tuple[float, float]]:
+    """Start and end of each stay in a state that ends."""
+    found: list[tuple[float, float]] = []
+    start = None
+    for time_s, now, *_ in rows:
+        if now == phase and start is None:
+            start = time_s
+        elif now != phase and start is not None:
+            found.append((start, time_s))
+            start = None
+    return found
+
+
+def queue(bench: Bench) -> list[tuple[float, ...]]:
+    """A standing queue from a constant sender, which no ProbeBW cycle drains."""
+    udp = {"udp": [{"name": "constant", "rate": "5 Mbit/s"}]}
+    return shown(bench.run({"rate": "10 Mbit/s", "delay": "20 ms", "buffer": "4 BDP"}, 40.0, scenario=udp))
+
+
+def probe_interval(bench: Bench) -> float:
+    """Mean time between the starts of ProbeRTT."""
+    starts = [start for start, _ in spans(queue(bench), PROBE_RTT)]
+    if len(starts) < 3:
+        raise Skip("the controller is in ProbeRTT fewer than three times in 40 s")
+    return (starts[-1] - starts[0]) / (len(starts) - 1)
+
+
+def probe_duration(bench: Bench) -> float:
+    """Longest stay in ProbeRTT; all of the run if it never ends."""
+    rows = queue(bench)
+    found = [end - start for start, end in spans(rows, PROBE_RTT)]
+    if rows[-1][1] == PROBE_RTT:
+        last = next(time_s for time_s, phase, *_ in reversed(rows) if phase != PROBE_RTT)
+        found.append(rows[-1][0] - last)
+    if not found:
+        raise Skip("the controller is never in ProbeRTT")
+    return max(found)
+
+
+def slow_path(bench: Bench) -> list[float]:
+    """Windows at 64 kbit/s with a round trip of 10 ms, after Startup."""
+    series = bench.run({"rate": "64 kbit/s", "delay": "5 ms", "buffer": "50 packets"}, 60.0)
+    return [window for t, window in series.curve().points if t >= 10.0]
+
+
+def smallest_window(bench: Bench) -> float:
+    return min(slow_path(bench))
+
+
+def faster(bench: Bench) -> float:
+    """Time from a change of the rate from 10 to 100 Mbit/s to an estimate of 95 Mbit/s."""
+    link = {
+        "rate": "10 Mbit/s",
+        "delay": "20 ms",
+        "buffer": "400 packets",
+        "schedule": [{"at": "10 s", "rate": "100 Mbit/s"}],
+    }
+    reached = bench.run(link, 20.0).curve("goodput_bps").points
+    found = next((t for t, rate in reached if t > 10.0 and rate >= 90e6), None)
+    return math.inf if found is None else found - 10.0
+
+
+def slower(bench: Bench) -> float:
+    """Estimate relative to the rate, 10 s after a change from 100 to 10 Mbit/s."""
+    link = {
+        "rate": "100 Mbit/s",
+        "delay": "20 ms",
+        "buffer": "400 packets",
+        "schedule": [{"at": "10 s", "rate": "10 Mbit/s"}],
+    }
+    rows = shown(bench.run(link, 20.0), "max_bw_bps")
+    return rows[-1][2] / 10e6
+
+
+APP_LIMITED = "an application-limited flow"
+AT_STATE = "a loss or a change of the path at a given state"
+DRAFT = "draft-ietf-ccwg-bbr"
+
+RULES = (
+    Rule("B01", f"{DRAFT}, A.1, 5.3.1.2", "MUST", "plateau at the end of Startup", "RTT", 2.0, 5.0, plateau),
+    Rule("B02", f"{DRAFT}, A.2", "MUST", "exit from Startup by loss", "RTT", None, 2.0, needs(APP_LIMITED)),
+    Rule("B03", f"{DRAFT}, A.3", "MUST", "pacing gain of Drain", "1", 0.49, 0.51, drain_gain),
+    Rule("B04", f"{DRAFT}, A.4", "MUST", "rounds in Drain", "RTT", 3.0, 4.0, needs(AT_STATE)),
+    Rule("B05", f"{DRAFT}, A.5", "MUST", "rounds of a plateau in ProbeBW_UP", "RTT", 3.0, None, needs(AT_STATE)),
+    Rule(
+        "B06",
+        f"{DRAFT}, A.6",
+        "MUST",
+        "inflight_longterm after loss while application-limited",
+        "1",
+        1.0,
+        1.0,
+        needs(APP_LIMITED),
+    ),
+    Rule("B07", f"{DRAFT}, A.7", "MUST", "Startup while application-limited", "1", 1.0, 1.0, needs(APP_LIMITED)),
+    Rule("B08", f"{DRAFT}, A.8", "MUST", "pacing gain of ProbeBW_DOWN", "1", 0.89, 0.91, down_gain),
+    Rule("B09", f"{DRAFT}, A.9", "MUST", "REFILL without CRUISE", "s", 2.0, 3.0, needs(AT_STATE)),
+    Rule("B10", f"{DRAFT}, A.10", "MUST", "longest stay in ProbeRTT", "s", 0.2, 0.5, probe_duration),
+    Rule("B11", f"{DRAFT}, A.11", "MUST", "ProbeRTT after idle", "1", 0.0, 0.0, needs(APP_LIMITED)),
+    Rule(
+        "B12",
+        f"{DRAFT}, A.12",
+        "MUST",
+        "extra_acked with aggregated ACKs",
+        "packets",
+        1.0,
+        None,
+        needs("ACKs that are released together"),
+    ),
+    Rule(
+        "B13",
+        f"{DRAFT}, A.13",
+        "MUST",
+        "utilization with aggregated ACKs",
+        "1",
+        0.95,
+        None,
+        needs("ACKs that are released together"),
+    ),
+    Rule(
+        "B14", f"{DRAFT}, A.14, 5.6.4.2", "MUST", "smallest window at 64 kbit/s", "packets", 4.0, 8.0, smallest_window
+    ),
+    Rule(
+        "B15", f"{DRAFT}, A.15", "MUST", "time to 90 Mbit/s after a change from 10 to 100 Mbit/s", "s", 0.0, 4.0, faster
+    ),
+    Rule(
+        "B16",
+        f"{DRAFT}, A.16",
+        "MUST",
+        "largest bandwidth after a change from 100 to 10 Mbit/s, relative",
+        "1",
+        0.9,
+        1.05,
+        slower,
+    ),
+    Rule("B17", f"{DRAFT}, A.17", "MUST", "loss at a policer", "1", None, 0.05, needs(AT_STATE)),
+    Rule(
+        "B18",
+        f"{DRAFT}, A.18",
+        "MUST",
+        "undo of a spurious loss",
+        "1",
+        1.0,
+        None,
+        needs("delayed packets at a given state"),
+    ),
+    Rule(
+        "B19", f"{DRAFT}, A.19", "MUST", "undo of a spurious timeout", "1", 1.0, None, needs("ACKs held for a timeout")
+    ),
+    Rule("B20", f"{DRAFT}, A.20", "MUST", "ProbeRTT in Startup", "1", 1.0, 1.0, needs(APP_LIMITED)),
+    Rule("B21", f"{DRAFT}, A.21", "MUST", "inflight_longterm after loss in ProbeBW_UP", "1", 0.7, 1.0, needs(AT_STATE)),
+    Rule("B22", f"{DRAFT}, A.22", "MUST", "max_bw after a pause in REFILL", "1", 1.0, 1.0, needs(APP_LIMITED)),
+    Rule("S1", f"{DRAFT}, 5.3.1.1", "MUST", "pacing gain of Startup", "1", 2.74, 2.80, startup_gain),
+    Rule(
+        "S2", f"{DRAFT}, 5.6.2", "MUST", "smallest ratio of successive pacing rates in Startup", "1", 1.0, None, rising
+    ),
+    Rule(
+        "S3",
+        f"{DRAFT}, 5.6.2",
+        "MUST",
+        "pacing rate relative to the bandwidth in ProbeBW_CRUISE",
+        "1",
+        0.985,
+        0.995,
+        margin,
+    ),
+    Rule("S9", f"{DRAFT}, 5.3.4.1", "MUST", "time between the starts of ProbeRTT", "s", 5.0, 6.0, probe_interval),
+    Rule(
+        "S13",
+        f"{DRAFT}, A.1, 5.5.4",
+        "MUST",
+        "largest bandwidth, relative to the rate of the link",
+        "1",
+        0.98,
+        1.02,
+        bandwidth,
+    ),
+    Rule("S14", f"{DRAFT}, 5.3.3.4", "MUST", "pacing gain of ProbeBW_UP", "1", 1.24, 1.26, up_gain),
+)

@@ -1,0 +1,155 @@
+"""Test bench of conformance rules: simulations of one controller with losses at given times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fullpipe.runs.engines import run
+from fullpipe.scenario import Scenario
+
+__all__ = ["Bench", "Curve", "Cut", "Series"]
+
+CUT = 0.9
+"""Ratio of two successive windows below which the window was cut."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over time.
+
+    Attributes:
+        points: Time in seconds and value, in order of time.
+    """
+
+    points: Sequence[tuple[float, float]]
+
+    def at(self, time_s: float) -> float | None:
+        """First value at a time or later."""
+        return next((value for t, value in self.points if t >= time_s), None)
+
+    def reaches(self, value: float) -> float | None:
+        """First time at which the value is at least this."""
+        return next((t for t, each in self.points if each >= value), None)
+
+    def between(self, start_s: float, end_s: float) -> list[float]:
+        """Values from a time to another one."""
+        return [value for t, value in self.points if start_s <= t <= end_s]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A cut of the window, and the windows from then on.
+
+    Attributes:
+        at_s: Time of the cut, seconds.
+        before: Window before it, packets.
+        after: Window after it, packets.
+        curve: Windows, by the time since the cut.
+    """
+
+    at_s: float
+    before: float
+    after: float
+    curve: Curve
+
+
+@dataclass(frozen=True)
+class Series:
+    """Series of one flow.
+
+    Attributes:
+        columns: Columns by name, ``t_s`` among them.
+        metrics: Metrics of the whole run.
+    """
+
+    columns: Mapping[str, Sequence[float | None]]
+    metrics: Mapping[str, Any]
+
+    def has(self, *names: str) -> bool:
+        """Whether the controller shows all of these values."""
+        return all(name in self.columns for name in names)
+
+    def curve(self, name: str = "cwnd_packets") -> Curve:
+        """Known values of a column."""
+        pairs = zip(self.columns["t_s"], self.columns[name], strict=True)
+        return Curve([(t, value) for t, value in pairs if t is not None and value is not None and value == value])
+
+    def cuts(self) -> list[Cut]:
+        """Cuts of the window, each with the windows after it."""
+        points = self.curve().points
+        places = [i for i in range(1, len(points)) if points[i][1] < CUT * points[i - 1][1]]
+        return [
+            Cut(points[i][0], points[i - 1][1], points[i][1], Curve([(t - points[i][0], w) for t, w in points[i:]]))
+            for i in places
+        ]
+
+
+@dataclass
+class Bench:
+    """Simulations of one controller. Each scenario runs once.
+
+    Attributes:
+        algorithm: The controller, as scenarios have it.
+        stopped: Function that is called before each run, and raises to stop.
+    """
+
+    algorithm: str | Mapping[str, Any]
+    stopped: Callable[[], None] = lambda: None
+    _made: dict[str, Series] = field(default_factory=dict)
+
+    def run(self, link: Mapping[str, Any], duration_s: float, **keys: Any) -> Series:
+        """Series of the controller alone on a link.
+
+        Args:
+            link: Keys of the link.
+            duration_s: Simulated time.
+            keys: Keys of the flow; or ``scenario``, further keys of the scenario.
+        """
+        tree = {
+            "duration": f"{duration_s:g} s",
+            "series_interval": "5 ms",
+            **keys.pop("scenario", {}),
+            "links": [{"name": "l", "buffer": "unlimited", **link}],
+            "flows": [{"algorithm": self.algorithm, "recovery": "rack", **keys}],
+        }
+        name = repr(tree)
+        if name not in self._made:
+            self.stopped()
+            result = run(Scenario.from_dict(tree))
+            self._made[name] = Series(result.series.to_pydict(), result.figures())
+        return self._made[name]
+
+    def losses(self, rtt_s: float, bursts: Sequence[tuple[float, float]], duration_s: float, **keys: Any) -> Series:
+        """Series on a path of 1 Gbit/s without a queue, which loses all packets in some bursts and no other packet.
+        All flows are paced, so that round trips are alike.
+
+        Args:
+            rtt_s: Round-trip time, seconds.
+            bursts: Start and length of each burst, seconds.
+            duration_s: Simulated time.
+            keys: Keys of the flow; or ``delays``, changes of the forward delay as pairs of times, and ``back_s``, the
+                delay of ACKs, in seconds.
+        """
+        changes: list[tuple[float, dict[str, Any]]] = []
+        for start_s, length_s in bursts:
+            changes += [(start_s, {"loss": 0.999999}), (start_s + length_s, {"loss": 0})]
+        changes += [(at_s, {"delay": f"{1e3 * delay_s:g} ms"}) for at_s, delay_s in keys.pop("delays", ())]
+        back_s = keys.pop("back_s", rtt_s / 2)
+        schedule = [
+            {"at": f"{1e3 * at_s:g} ms", **change} for at_s, change in sorted(changes, key=lambda each: each[0])
+        ]
+        link = {
+            "rate": "1 Gbit/s",
+            "delay": f"{500 * rtt_s:g} ms",
+            "schedule": schedule,
+            "reverse": {"schedule": [], "delay": f"{1e3 * back_s:g} ms"},
+        }
+        return self.run(link, duration_s, **{"pacing": "on", "initial_window": 10, **keys})
+
+    def cuts(self, rtt_s: float, starts: Sequence[float], tail_s: float | None = None, **keys: Any) -> list[Cut]:
+        """Cuts by bursts of a quarter of a round trip."""
+        tail_s = (4.0 if rtt_s < 0.1 else 8.0) if tail_s is None else tail_s
+        bursts = [(start_s, rtt_s / 4) for start_s in starts]
+        return self.losses(rtt_s, bursts, starts[-1] + tail_s, **keys).cuts()

@@ -1,0 +1,127 @@
+"""`conform`: verdicts on a controller by the rules of an RFC or a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fullpipe._util.display import Outcome, Shown
+from fullpipe._util.text import unknown, with_params
+from fullpipe.errors import InputError
+from fullpipe.experiments.conform.bbr import RULES as BBR
+from fullpipe.experiments.conform.bench import Bench
+from fullpipe.experiments.conform.quic import RATE_LIMITED, RFC9002
+from fullpipe.experiments.conform.rfc9438 import RULES as RFC9438
+from fullpipe.experiments.conform.rule import BINDING, FAIL, SKIPPED, Rule, Verdict
+from fullpipe.own import as_algorithm
+from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.options import Progress
+from fullpipe.runs.pool import check_stop
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    import threading
+
+__all__ = ["RULES", "Conformance", "conform"]
+
+RULES: Mapping[str, Sequence[Rule]] = {"rfc9438": RFC9438, "rfc9002": RFC9002, "bbr": BBR, "ratelimited": RATE_LIMITED}
+"""Rules by the name of their source."""
+
+
+@shows_progress("rules")
+def conform(
+    controller: str | Mapping[str, object] | type,
+    rules: str = "rfc9438",
+    *,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> Conformance:
+    """Measures a controller by the rules of an RFC or a draft.
+
+    Args:
+        controller: Name, table such as ``{"name": "cubic", "beta": 0.8}``, declared class, or file as for `evaluate`.
+        rules: "rfc9438", "rfc9002", "bbr", or "ratelimited".
+        progress: Called with the number of judged rules, and of all rules.
+        stop: As for `run_many`.
+
+    Raises:
+        InputError: The controller or the rules are unknown.
+        AlgorithmError: The controller failed in a run.
+        Cancelled: ``stop`` was set.
+    """
+    if rules not in RULES:
+        raise InputError(unknown("rules", rules, RULES))
+    algorithm: Any = as_algorithm(controller)
+    Scenario.from_dict({**ALONE, "flows": [{"algorithm": algorithm}]})
+    bench = Bench(algorithm, lambda: check_stop(stop))
+    verdicts: list[Verdict] = []
+    for rule in RULES[rules]:
+        if progress is not None:
+            progress(len(verdicts), len(RULES[rules]))
+        verdicts.append(rule.judge(bench))
+    label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
+    return Conformance(label, rules, tuple(verdicts))
+
+
+ALONE = {"duration": "1 s", "links": [{"name": "l", "rate": "10 Mbit/s", "delay": "10 ms", "buffer": "1 BDP"}]}
+"""Scenario in which a controller is read before any run."""
+
+
+@dataclass(frozen=True)
+class Conformance(Outcome):
+    """Verdicts on a controller.
+
+    Attributes:
+        controller: Name of the controller.
+        source: Name of the rules.
+        rules: Verdict on each rule.
+    """
+
+    controller: str
+    source: str
+    rules: tuple[Verdict, ...]
+
+    def failed(self, *, strict: bool = False) -> list[str]:
+        """Rules of level MUST or EQ that fail, by id; with ``strict`` also those of level SHOULD."""
+        levels = BINDING | {"SHOULD"} if strict else BINDING
+        return [each.rule.id for each in self.rules if each.verdict == FAIL and each.rule.level in levels]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no rule of level MUST or EQ fails."""
+        return not self.failed()
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values ready for JSON."""
+        return {
+            "controller": self.controller,
+            "source": self.source,
+            "pass": self.passed,
+            "rules": [each.to_dict() for each in self.rules],
+        }
+
+    def shown(self, _columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Table of all measured rules, and a line per reason of skipped rules."""
+        rows = [_cells(each) for each in self.rules if each.verdict != SKIPPED]
+        columns = ("rule", "source", "level", "quantity", "expected", "measured", "verdict")
+        reasons: dict[str, list[str]] = {}
+        for each in self.rules:
+            if each.verdict == SKIPPED:
+                reasons.setdefault(each.reason, []).append(each.rule.id)
+        skipped = [f"skipped: {', '.join(ids)}: {reason}" for reason, ids in reasons.items()]
+        return [Shown(f"{self.controller} by {self.source}", columns, rows, left=4), *skipped] if rows else [*skipped]
+
+
+def _cells(verdict: Verdict) -> tuple[str, ...]:
+    rule = verdict.rule
+    unit = "" if rule.unit == "1" else f" {rule.unit}"
+    bounds = (None if rule.low is None else f"{rule.low:g}", None if rule.high is None else f"{rule.high:g}")
+    if rule.low is None:
+        expected = f"at most {bounds[1]}"
+    elif rule.high is None:
+        expected = f"at least {bounds[0]}"
+    else:
+        expected = f"{bounds[0]} to {bounds[1]}"
+    measured = f"{verdict.measured:.4g}{unit}"
+    return rule.id, rule.source, rule.level, rule.title, expected + unit, measured, verdict.verdict

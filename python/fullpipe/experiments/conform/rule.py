@@ -1,0 +1,100 @@
+"""Rules of RFCs and drafts: source, level, expected values, and a measurement of any controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fullpipe.experiments.conform.bench import Bench
+
+__all__ = ["BINDING", "FAIL", "LEVELS", "PASS", "SKIPPED", "Rule", "Skip", "Verdict"]
+
+PASS, FAIL, SKIPPED = "pass", "fail", "skipped"
+"""Verdicts."""
+
+LEVELS = ("MUST", "EQ", "SHOULD", "MAY", "D")
+"""Levels of rules. EQ is an equation or a plain statement of the source, and D a rule of fullpipe."""
+
+BINDING = frozenset({"MUST", "EQ"})
+"""Levels whose failure fails the whole check."""
+
+Measure = Callable[[Bench], float]
+
+
+class Skip(Exception):
+    """A rule that cannot be measured; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Verdict on a rule.
+
+    Attributes:
+        rule: The rule.
+        verdict: One of `PASS`, `FAIL`, `SKIPPED`.
+        measured: The measured value; None for a skipped rule.
+        reason: Reason of a skipped rule.
+    """
+
+    rule: Rule
+    verdict: str
+    measured: float | None = None
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values ready for JSON."""
+        rule = self.rule
+        return {
+            "id": rule.id,
+            "source": rule.source,
+            "level": rule.level,
+            "verdict": self.verdict,
+            "expected": [rule.low, rule.high],
+            "measured": self.measured,
+            "unit": rule.unit,
+            "title": rule.title,
+            "reason": self.reason or None,
+        }
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of a source.
+
+    Attributes:
+        id: Its name.
+        source: RFC or draft, and section.
+        level: One of `LEVELS`.
+        title: Measured quantity.
+        unit: Its unit; "1" for ratios.
+        low: Smallest value that follows the source.
+        high: Largest value that follows the source.
+        measure: Measures a controller. It raises `Skip` for a controller that does not show the quantity.
+    """
+
+    id: str
+    source: str
+    level: str
+    title: str
+    unit: str
+    low: float | None
+    high: float | None
+    measure: Measure
+
+    def judge(self, bench: Bench) -> Verdict:
+        """Verdict on a controller."""
+        try:
+            measured = self.measure(bench)
+        except Skip as skip:
+            return Verdict(self, SKIPPED, reason=str(skip))
+        inside = (self.low is None or measured >= self.low) and (self.high is None or measured <= self.high)
+        return Verdict(self, PASS if inside else FAIL, measured)
+
+
+def needs(what: str) -> Measure:
+    """Measurement of a rule that needs something the simulator lacks."""
+
+    def measure(_bench: Bench) -> float:
+        raise Skip(f"requires {what}")
+
+    return measure

@@ -1,0 +1,153 @@
+"""`fullpipe conform`: each rule passes for the reference controllers, and fails for a planted fault."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import pytest
+
+import fullpipe
+from conftest import ROOT, Program
+from fullpipe.experiments.conform import RULES
+from fullpipe.experiments.conform.bench import Bench, Curve, Cut, Series
+from fullpipe.experiments.conform.rfc9438 import late_rounds, slope
+from fullpipe.experiments.conform.rule import FAIL, PASS, SKIPPED
+from fullpipe.own import as_algorithm
+
+CUBIC_FAULTS = [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 22, 23, 24]
+"""Faults of the reference CUBIC: each is the number of a rule."""
+
+BBR_FAULTS = [
+    ("B01", "full_bw_rounds", 1),
+    ("B01", "full_bw_rounds", 8),
+    ("B03", "drain_pacing_gain", 0.35),
+    ("B08", "down_pacing_gain", 0.75),
+    ("B10", "probe_rtt_duration", 2.0),
+    ("B14", "min_pipe_cwnd", 1.0),
+    ("B15", "up_pacing_gain", 1.0),
+    ("S1", "startup_pacing_gain", 2.0),
+    ("S14", "up_pacing_gain", 1.5),
+    ("S3", "pacing_margin", 0.05),
+    ("S9", "probe_rtt_interval", 10.0),
+]
+"""Rule, parameter of the built-in BBRv3, and a wrong value."""
+
+
+@cache
+def cubic() -> str:
+    found = as_algorithm(str(ROOT / "examples/museum/cubic.py"))
+    assert isinstance(found, str)
+    return found
+
+
+def verdict(rules: str, name: str, algorithm: object) -> str:
+    (rule,) = (rule for rule in RULES[rules] if rule.id == name)
+    return rule.judge(Bench(algorithm)).verdict  # type: ignore[arg-type]
+
+
+def measured(rules: str) -> set[str]:
+    """Rules that are not skipped for every controller."""
+    return {rule.id for rule in RULES[rules] if rule.measure.__name__ != "measure"}
+
+
+def test_every_measured_rule_has_a_planted_fault() -> None:
+    assert {f"C{fault:02}" for fault in CUBIC_FAULTS} == measured("rfc9438")
+    # B16, S2, and S13: the estimate and the order of rates have no parameter; see the test of a scripted controller.
+    assert {name for name, *_ in BBR_FAULTS} | {"B16", "S2", "S13"} == measured("bbr")
+
+
+def test_the_reference_cubic_follows_every_measured_rule() -> None:
+    found = fullpipe.conform(cubic())
+    assert {each.rule.id for each in found.rules if each.verdict == PASS} == measured("rfc9438")
+    assert [each.rule.id for each in found.rules if each.verdict == FAIL] == []
+
+
+@pytest.mark.parametrize("fault", CUBIC_FAULTS)
+def test_a_rule_of_cubic_fails_on_its_fault(fault: int) -> None:
+    assert verdict("rfc9438", f"C{fault:02}", {"name": cubic(), "fault": fault}) == FAIL
+
+
+def test_the_built_in_cubic_follows_every_binding_rule() -> None:
+    found = fullpipe.conform("cubic")
+    assert found.passed
+    # HyStart++ is an option of a scenario, not a default.
+    assert found.failed(strict=True) == ["C22"]
+
+
+def test_bbr3_follows_every_measured_rule() -> None:
+    found = fullpipe.conform("bbr3", rules="bbr")
+    assert {each.rule.id for each in found.rules if each.verdict == PASS} == measured("bbr")
+
+
+@pytest.mark.parametrize(("rule", "parameter", "value"), BBR_FAULTS)
+def test_a_rule_of_bbr_fails_on_its_fault(rule: str, parameter: str, value: float) -> None:
+    assert verdict("bbr", rule, {"name": "bbr3", parameter: value}) == FAIL
+
+
+@fullpipe.algorithm("scripted-bbr", inspect=["phase", "pacing_bps", "bw_bps", "max_bw_bps"])
+class Scripted:
+    """Controller that shows a falling pacing rate in Startup, and a bandwidth that it never measured."""
+
+    cwnd: float = 10.0
+    ssthresh: float = 1e9
+    phase: float = 0.0
+    pacing_bps: float = 10e6
+    bw_bps: float = 30e6
+    max_bw_bps: float = 30e6
+
+    def on_ack(self, flow, _ack):  # type: ignore[no-untyped-def]
+        self.pacing_bps = 10e6 - 1e6 * flow.now_s / 20
+
+    def on_congestion(self, _flow, _signal):  # type: ignore[no-untyped-def]
+        self.cwnd = 10.0
+
+
+@pytest.mark.parametrize("rule", ["S2", "S13", "B16"])
+def test_rules_of_bbr_fail_for_a_controller_that_shows_wrong_rates(rule: str) -> None:
+    assert verdict("bbr", rule, "scripted-bbr") == FAIL
+
+
+def test_rules_of_bbr_are_skipped_for_a_controller_that_shows_no_state() -> None:
+    found = {each.rule.id: each for each in fullpipe.conform("newreno", rules="bbr").rules}
+    assert found["B03"].verdict == SKIPPED
+    assert "phase" in found["B03"].reason
+    assert found["B15"].verdict in (PASS, FAIL)  # goodput needs no state
+
+
+def test_half_of_the_gap_by_hand() -> None:
+    # W_max 500, cwnd 350: K = (150 / 0.4)^(1/3) = 7.2112 s. Half of the gap, 425, is due at 0.2063 K = 1.4877 s. A
+    # window that reaches 425 at 1.6877 s is one round trip of 0.2 s late.
+    one = Cut(0.0, 500.0, 350.0, Curve([(0.0, 350.0), (1.68766, 425.0), (8.0, 500.0)]))
+    assert late_rounds(one, 0.2, 500.0) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_slope_by_hand() -> None:
+    # From 75 to 95 packets in 0.8 s with round trips of 0.02 s: 20 / 40 = 0.5 packets per round trip.
+    assert slope(Curve([(0.1, 75.0), (0.9, 95.0)]), 75.0, 95.0, 0.02) == pytest.approx(0.5)
+
+
+def test_a_cut_is_a_fall_by_more_than_a_tenth() -> None:
+    series = Series({"t_s": [0.0, 1.0, 2.0, 3.0], "cwnd_packets": [10.0, 9.5, 7.0, 8.0]}, {})
+    (one,) = series.cuts()
+    assert (one.at_s, one.before, one.after) == (2.0, 9.5, 7.0)
+    assert one.curve.points == [(0.0, 7.0), (1.0, 8.0)]
+
+
+def test_the_command_fails_on_a_binding_rule_alone(program: Program) -> None:
+    done = program("conform", "newreno", "--json")
+    result = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert result["controller"] == "newreno"
+    rules = {each["id"]: each for each in result["rules"]}
+    assert {"id", "source", "verdict", "expected", "measured"} <= rules["C15"].keys()
+    assert (rules["C15"]["level"], rules["C15"]["verdict"]) == ("EQ", "fail")
+    assert rules["C15"]["measured"] == pytest.approx(0.5, abs=0.005)
+    assert rules["C04"]["verdict"] == "skipped"
+    assert program("conform", "cubic").returncode == 0
+    assert program("conform", "cubic", "--strict").returncode == 1
+    wrong = program("conform", "cubicc")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "did you mean" in wrong.stderr
+    skipped = json.loads(program("conform", "newreno", "--rules", "rfc9002", "--json").stdout)["rules"]
+    assert {each["verdict"] for each in skipped} == {"skipped"}
