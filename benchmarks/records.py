@@ -26,15 +26,16 @@ WHOLE = ""
 """Name of the part that stands for all parts of a record without an entry."""
 
 TARGETS = {
-    "validation.json": "records-papers records-agreement",
-    "cards": "records-cards",
-    "linux-*.json": "records-linux",
-    "papers": "records-papers",
-    "quic.json": "records-quic",
-    "speed.json": "records-speed",
-    "trials.json": "records-trials",
+    "validation.json/agreement": "records-agreement",
+    "validation.json/reproduction": "records-papers",
+    "cards/*": "records-cards",
+    "linux-*.json/*": "records-linux",
+    "papers/*": "records-papers",
+    "quic.json/*": "records-quic",
+    "speed.json/*": "records-speed",
+    "trials.json/*": "records-trials",
 }
-"""Targets of the Makefile that measure each record again."""
+"""Target of the Makefile that measures each record, or a part of one, again."""
 
 Build = dict[str, str]
 
@@ -74,7 +75,8 @@ def sources(used: Iterable[tuple[str, str]], reports: Path = REPORTS) -> Iterato
     for record, builds in shown.items():
         for sentence, parts in builds.items():
             named = f" ({', '.join(f'`{part}`' for part in parts if part != WHOLE)})" if len(builds) > 1 else ""
-            yield f"`reports/{record}`{named}: {sentence}; {_command(record)}"
+            commands = dict.fromkeys(_command(f"{record}/{part}") for part in parts)
+            yield f"`reports/{record}`{named}: {sentence}; {' and '.join(commands)}"
 
 
 def _sentence(made: Build) -> str:
@@ -82,9 +84,8 @@ def _sentence(made: Build) -> str:
     return f"fullpipe {made['version']}{model}, {made['build']}, {made['day']}"
 
 
-def _command(record: str) -> str:
-    found = next(targets for pattern, targets in TARGETS.items() if fnmatch(record.partition("/")[0], pattern))
-    return " and ".join(f"`make {target}`" for target in found.split())
+def _command(part: str) -> str:
+    return f"`make {next(target for pattern, target in TARGETS.items() if fnmatch(part, pattern))}`"
 
 
 def _known(reports: Path) -> dict[str, dict[str, Build]]:
