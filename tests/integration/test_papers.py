@@ -78,17 +78,17 @@ def exactly(figures: Mapping[str, float], item: str) -> list[dict[str, Any]]:
 
 
 def test_a_corrupted_published_value_misses(shortened: Outcome) -> None:
-    exact = exactly(shortened.figures, "hyun-jang/table-1")
-    assert all(check.passed for check in judge(shortened.figures, exact))
+    exact = exactly(shortened.values, "hyun-jang/table-1")
+    assert all(check.passed for check in judge(shortened.values, exact))
     exact[0]["published"] += 0.0101
-    assert [check.passed for check in judge(shortened.figures, exact)] == [False] + [True] * (len(exact) - 1)
+    assert [check.passed for check in judge(shortened.values, exact)] == [False] + [True] * (len(exact) - 1)
 
 
 def test_the_proposed_scheme_without_extra_misses() -> None:
     (item,) = select("hyun-jang/table-1")
     reno = run_many({name: scenario for name, scenario in item.scenarios().items() if name.startswith("reno")})
     broken = {name.replace("reno", "proposed"): result for name, result in reno.items()}
-    checks = judge(item.measure({**reno, **broken}).figures, expected(item.id))
+    checks = judge(item.measure({**reno, **broken}).values, expected(item.id))
     missed = {check.name for check in checks if not check.passed}
     assert {f"utilization, proposed, k={k}" for k in ("1/8", "1/4", "1/2", "3/4")} <= missed
     assert not any(name.startswith("utilization, reno") for name in missed)
@@ -247,7 +247,7 @@ def test_another_build_or_kernel_makes_an_item_run_again(
 def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (first,) = reproduce_all([tiny], quick=True, out=tmp_path)
     name = first.checks[0].name
-    exact = exactly(first.figures, tiny.id)
+    exact = exactly(first.values, tiny.id)
     monkeypatch.setattr("fullpipe.reproduce.record.expected", lambda *_, **__: exact)
     (second,) = reproduce_all([tiny], quick=True, out=tmp_path)
     assert (second.kept, second.status) == (True, "pass")
@@ -293,7 +293,7 @@ def test_single_runs_are_kept_until_their_item_is_done(
     asked, fails_at = [], 0
     outcome = attempt()
     assert len(asked) == len(outcome.scenarios) - finished
-    assert outcome.figures == reproduce(item, quick=True).figures
+    assert outcome.values == reproduce(item, quick=True).values
     assert not (tmp_path / ".fullpipe-runs").exists()
 
 

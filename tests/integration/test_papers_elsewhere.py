@@ -97,11 +97,11 @@ def test_what_has_changed_in_it_is_run_anew(paper: Path, tmp_path: Path) -> None
     (paper / "theory.py").write_text("PIPE = 20.25\n")
     assert not kept()
     (outcome,) = reproduce_all(select(None, [paper]), out=tmp_path / "out")
-    assert outcome.figures["pipe"] == 20.25
+    assert outcome.values["pipe"] == 20.25
 
 
 def test_figures_by_name_alone_are_refused(paper: Path, tmp_path: Path) -> None:
-    (paper / "__init__.py").write_text(CODE.replace("return rows", "return rows.figures"))
+    (paper / "__init__.py").write_text(CODE.replace("return rows", "return rows.values"))
     with pytest.raises(InputError, match=r"my-paper/table-1: measure must return fullpipe\.reproduce\.Rows, not dict"):
         list(reproduce_all(select(None, [paper]), out=tmp_path / "out"))
 

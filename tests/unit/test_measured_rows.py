@@ -17,11 +17,11 @@ def test_a_figure_is_called_by_its_parts_in_the_order_asked_for() -> None:
     rows.add("utilization", 0.5, algorithm="proposed", setting="k=1/8")
     rows.add("largest RTT", 12, unit="ms", algorithm="proposed less reno")
     rows.add("correlation", -0.25)
-    assert list(rows.figures) == ["utilization, proposed, k=1/8", "largest RTT, proposed less reno, ms", "correlation"]
+    assert list(rows.values) == ["utilization, proposed, k=1/8", "largest RTT, proposed less reno, ms", "correlation"]
     other = Rows(named=("algorithm", "quantity"))
     other.add("window", 20, unit="packets", algorithm="tahoe", setting="late")
     other.add("window", 21, unit="packets", algorithm="reno", setting="late", name="Reno's window")
-    assert other.figures == {"tahoe, window": 20.0, "Reno's window": 21.0}
+    assert other.values == {"tahoe, window": 20.0, "Reno's window": 21.0}
 
 
 def test_figures_are_found_by_what_they_are() -> None:
@@ -42,7 +42,7 @@ def test_no_two_figures_are_the_same() -> None:
     for again in ({"setting": "late", "name": "other"}, {"setting": "early", "name": "loss, vegas, late"}):
         with pytest.raises(ValueError, match="two values are called"):
             rows.add("loss", 0.5, algorithm="vegas", **again)
-    assert rows.figures == {"loss, vegas, late": 0.25}
+    assert rows.values == {"loss, vegas, late": 0.25}
 
 
 def test_as_a_file_and_as_json() -> None:
@@ -58,8 +58,8 @@ def test_as_a_file_and_as_json() -> None:
     assert [row["setting"] for row in csv.DictReader(StringIO(text))] == ['30 ms, "late"', ""]
     again = Rows.from_list(json.loads(json.dumps(rows.to_list(), allow_nan=False)))
     assert again.to_csv() == text
-    assert list(again.figures) == ['loss, vegas, 30 ms, "late", %', "gain"]
-    assert math.isnan(again.figures["gain"])
+    assert list(again.values) == ['loss, vegas, 30 ms, "late", %', "gain"]
+    assert math.isnan(again.values["gain"])
 
 
 def test_mean_over_runs_has_an_interval_by_students_t() -> None:
@@ -68,7 +68,7 @@ def test_mean_over_runs_has_an_interval_by_students_t() -> None:
     rows.add_mean("share", [1.0, 2.0, 3.0], unit="%")
     rows.add_mean("loss", [0.5])
     rows.add("gain", 1.0)
-    assert rows.figures == {"share, %": 2.0, "loss": 0.5, "gain": 1.0}
+    assert rows.values == {"share, %": 2.0, "loss": 0.5, "gain": 1.0}
     assert rows.intervals == {
         "share, %": {"ci95": pytest.approx(4.303 / math.sqrt(3), rel=1e-4), "runs": 3},
         "loss": {"ci95": None, "runs": 1},

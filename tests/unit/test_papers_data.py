@@ -82,7 +82,7 @@ def test_it_is_refused_before_anything_is_run(monkeypatch: pytest.MonkeyPatch) -
     (item,) = select("hyun-jang/table-1")
     entry = {"item": "table-1", "name": "x", "published": 0.7, "tolerance": 0.7, "origin": "-", "reason": "-"}
     monkeypatch.setattr("fullpipe.reproduce.item._data", lambda _: {"checks": [entry]})
-    monkeypatch.setattr("fullpipe.reproduce.record.run_groups", lambda *_, **__: pytest.fail("was run"))
+    monkeypatch.setattr("fullpipe.reproduce.record.Runner.rows", lambda *_, **__: pytest.fail("was run"))
     with pytest.raises(ValueError, match=r"^hyun-jang/paper\.toml: hyun-jang/table-1: x: tolerance 0\.7 is the whole"):
         next(iter(reproduce_all([item])))
 

@@ -70,11 +70,11 @@ def test_the_page_says_which_variant_and_which_engine(
 ) -> None:
     said = {"reading": "The link is used to {measured: utilization, reno, k=1/8 | .4f}.", "deviations": []}
     monkeypatch.setattr("fullpipe.reproduce.record.notes", lambda _: said)
-    monkeypatch.setattr("fullpipe.reproduce.record.fingerprint", lambda *_: "")
+    monkeypatch.setattr("fullpipe.reproduce.record.Variant.fingerprint", "")
     shown = replace(outcome, **changes)
     shown.save(tmp_path / shown.item.id)
     text = write_report([shown], tmp_path, command="x").read_text(encoding="utf-8")
-    assert (f"The link is used to {outcome.figures['utilization, reno, k=1/8']:.4f}." in text) is reading
+    assert (f"The link is used to {outcome.values['utilization, reno, k=1/8']:.4f}." in text) is reading
     assert re.findall(r"(?:Quick|Linux): brief\.", text) == ([label] if label else [])
     assert f"<code>fullpipe reproduce hyun-jang/table-1{command}</code>" in text
     assert f"All measured values come from runs {engine} for this page." in text

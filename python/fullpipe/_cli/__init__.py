@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -36,27 +36,27 @@ COMMANDS = {
     "linux": "Run scenarios on a real Linux kernel, and load algorithms into yours.",
     "bench": "Open the playground, a page in the browser that simulates each change.",
 }
-"""The commands and their summaries. Each command is the function `command` of the module of its name."""
+"""Commands and their summaries. Each command is the function `command` of the module with its name."""
 
 ALIASES = {"playground": "bench"}
 """Other names of commands. The help does not list them."""
 
-NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
-"""What click raises where arguments are missing altogether; its text is the help. None before click 8.2."""
+NO_ARGUMENTS: type[Exception] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""Exception that click raises if all arguments are missing; its text is the help. None before click 8.2."""
 
 PATIENCE_S = 5.0
-"""How long clearing up after Ctrl-C may take before another one interrupts that, seconds of wall time."""
+"""Seconds of wall time for cleaning up after Ctrl-C, before another Ctrl-C interrupts it."""
 
 
 class Commands(click.Group):
-    """Loads a command's module only when the command is used."""
+    """Command group that imports a command's module only when the command is used."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """The commands in the order a user meets them."""
+        """Commands in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command called ``cmd_name``, also by another name."""
+        """Command by its name or alias."""
         cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
@@ -66,14 +66,14 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first argument names, or the one that is like it in a message."""
+        """Command of the first argument. The error for an unknown command suggests a similar one."""
         known = args[0] in COMMANDS or args[0] in ALIASES
         if not known and not args[0].startswith("-") and not ctx.resilient_parsing:
             ctx.fail(unknown("command", args[0], COMMANDS))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Lists the commands without loading them."""
+        """Lists the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -92,21 +92,21 @@ def main() -> NoReturn:
         signal.signal(signal.SIGINT, Interrupt())
     try:
         status = _status()
-    except KeyboardInterrupt:  # while the status was made out
+    except KeyboardInterrupt:  # during error handling
         status = 130
-    # What is left is the interpreter's own end, which must not change the status.
+    # A signal during the interpreter's exit must not change the status.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
 
 
 class Interrupt:
-    """What Ctrl-C does: the first one interrupts; more of them don't disturb the clearing up, unless it takes long."""
+    """Signal handler for Ctrl-C. The first one interrupts; more are ignored during `PATIENCE_S` of cleaning up."""
 
     def __init__(self) -> None:
         self._last_s: float | None = None
 
     def __call__(self, _number: int, _frame: object) -> None:
-        """Takes the signal."""
+        """Handles the signal."""
         now_s = time.monotonic()
         if self._last_s is None or now_s - self._last_s > PATIENCE_S:
             self._last_s = now_s
@@ -114,7 +114,7 @@ class Interrupt:
 
 
 def _open_streams() -> None:
-    """Closed standard streams lead nowhere, so that no file of ours takes their place; an output that is closed is an
+    """Opens closed standard streams on the null device, so that no file takes their descriptors. A closed output is an
     error.
     """
     for stream in range(3):
@@ -131,7 +131,7 @@ def _open_streams() -> None:
 
 
 def _status() -> int:
-    """Runs the command; the exit status."""
+    """Exit status after running the command."""
     try:
         status = fullpipe_command.main(standalone_mode=False)
         sys.stdout.flush()
@@ -158,12 +158,12 @@ def _status() -> int:
         return 1
     except OSError as error:
         _drop_output()
-        # Files are named where they are written; what is not named is standard output.
+        # Errors of files have a name; an error without one is of standard output.
         unnamed = "standard output" if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO) else None
         return _failed(": ".join(str(part) for part in (error.filename or unnamed, error.strerror or error) if part), 1)
     except MemoryError:
         return _failed("out of memory", 1)
-    except SystemExit as ended:  # click and rich end so where the reader of our output has gone
+    except SystemExit as ended:  # click and rich exit if the reader of the output is gone
         _drop_output()
         return ended.code if isinstance(ended.code, int) else 1
     return status if isinstance(status, int) else 0
@@ -176,6 +176,6 @@ def _failed(message: str, status: int) -> int:
 
 
 def _drop_output() -> None:
-    """Keeps the interpreter from writing to standard output once more at its end."""
+    """Prevents another write to standard output at the interpreter's exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,8 +1,8 @@
-"""What the shell completes: files, and names that the program knows."""
+"""Shell completion of files and of known names."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import click
 from click.shell_completion import CompletionItem
@@ -11,19 +11,19 @@ __all__ = ["algorithms", "files", "items", "mixes", "queues", "sizes"]
 
 
 def files(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Files, as the shell itself completes them."""
+    """Files, completed by the shell."""
     return [CompletionItem(incomplete, type="file")]
 
 
 def algorithms(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Algorithms, after commas too."""
+    """Algorithms, also after commas."""
     from fullpipe.registry import algorithms
 
     return _after_comma(algorithms(), incomplete)
 
 
 def mixes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Algorithms, after commas and, in mixes, after pluses too."""
+    """Algorithms, after commas and, in mixes, after plus signs."""
     from fullpipe.registry import algorithms
 
     found = _after_comma(algorithms(), incomplete)
@@ -32,7 +32,7 @@ def mixes(_context: click.Context, _parameter: click.Parameter, incomplete: str)
 
 
 def sizes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Queueing disciplines, and after a full stop those of their parameters that can be sized."""
+    """Queueing disciplines, and after a period their parameters that can be sized."""
     from fullpipe.experiments.sizing.mix import WAYS
     from fullpipe.registry import queues
 
@@ -55,6 +55,6 @@ def items(_context: click.Context, _parameter: click.Parameter, incomplete: str)
     return [name for name in (*PAPERS, *(item.id for item in select(None))) if name.startswith(incomplete)]
 
 
-def _after_comma(known: Any, incomplete: str) -> list[str]:
+def _after_comma(known: Iterable[str], incomplete: str) -> list[str]:
     before, comma, begun = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in known if name.startswith(begun)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from fullpipe._cli import completion as complete
@@ -17,7 +15,7 @@ __all__ = ["command"]
 
 
 def asked(context: click.Context, parameter: click.Parameter, text: str) -> str | None:
-    """The algorithm's name; what was typed is remembered for the commands on the card."""
+    """Name of the algorithm. The text of the argument is kept for the commands on the card."""
     context.meta["fullpipe.asked"] = text
     return declared(context, parameter, text)
 
@@ -62,19 +60,13 @@ def command(
     algorithm, or FILE.o for a kernel object file.
     """
     output.check()
+    parts = None if only is None else words(only)
     said = None if statement is None else Statement.load(statement)
-    chosen: dict[str, Any] = {
-        "algorithm": algorithm_in(algorithm.strip()),
-        "profile": profile,
-        "only": None if only is None else words(only),
-        "seeds": seeds,
-        "statement": said,
-        "engine": engine,
-    }
+    candidate = algorithm_in(algorithm.strip())
     if dry_run:
         if place["dask"] is not None:
             check_scheduler(place["dask"])
-        needed = plan(**chosen)
+        needed = plan(candidate, profile=profile, only=parts, seeds=seeds, statement=said, engine=engine)
         if output.format == "json":
             print_json(needed.to_json())
         else:
@@ -82,6 +74,16 @@ def command(
         return 0
     called = click.get_current_context().meta["fullpipe.asked"]
     with progress_bar("evaluate", "runs") as progress:
-        card = evaluate(**chosen, **place, progress=progress, called=called)
+        card = evaluate(
+            candidate,
+            profile=profile,
+            only=parts,
+            seeds=seeds,
+            statement=said,
+            engine=engine,
+            progress=progress,
+            called=called,
+            **place,
+        )
     failed = output.deliver(card)
     return 1 if failed or (strict and card.worse) else 0

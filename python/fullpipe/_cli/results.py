@@ -34,21 +34,21 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 class Deliverable(Protocol):
-    """Result of a command: of a run, or of an experiment."""
+    """Result of a run or an experiment."""
 
     @property
     def labels(self) -> Sequence[str]:
-        """Columns of `runs` that tell scenarios apart."""
+        """Columns of `runs` that identify a scenario."""
 
     @property
     def runs(self) -> pa.Table:
         """A row per run."""
 
     def plot(self, path: str) -> object:
-        """Plots it into a file."""
+        """Plots into a file."""
 
     def save(self, directory: str) -> None:
-        """Writes its files into a directory."""
+        """Writes files into a directory."""
 
     def to_json(self) -> str:
         """One JSON object."""
@@ -59,11 +59,11 @@ class Deliverable(Protocol):
 
 @dataclass(frozen=True)
 class Output:
-    """Where the result of a command goes.
+    """Destination of a command's result.
 
     Attributes:
         format: One of `FORMATS`.
-        columns: Metrics that tables show; None for the usual ones.
+        columns: Metrics of tables; None for the usual ones.
         plot: File of the plot.
         out: Directory of the files.
     """
@@ -74,10 +74,10 @@ class Output:
     out: str | None
 
     def check(self, *, continues: bool = False) -> None:
-        """Refuses, before a run, files and directories that could not be written after it.
+        """Refuses, before a run, files and directories that are not writable.
 
         Args:
-            continues: Whether the directory may hold an unfinished experiment.
+            continues: Whether the directory may have an unfinished experiment.
         """
         if self.plot is not None:
             check_picture(self.plot)
@@ -116,12 +116,16 @@ class Output:
                 click.echo((markdown if self.format == "markdown" else latex)(shown), nl=False)
 
 
-def output_options(plot: str | None, out: str) -> Callable[[Command], Command]:
+COLUMNS = "Metrics to show, e.g. goodput_bps,groups.call.p99_rtt_s,udp.0.p99_frame_delay_s."
+
+
+def output_options(plot: str | None, out: str, *, columns: str = COLUMNS) -> Callable[[Command], Command]:
     """The options ``--json``, ``--format``, ``--columns``, ``--plot``, and ``--out``; the command takes an `Output`.
 
     Args:
         plot: Help of ``--plot``; None for a command without it.
         out: Help of ``--out``.
+        columns: Help of ``--columns``.
     """
 
     def decorate(command: Command) -> Command:
@@ -146,11 +150,7 @@ def output_options(plot: str | None, out: str) -> Callable[[Command], Command]:
                 type=click.Choice(FORMATS),
                 help="How results are printed; csv has a row per run.  [default: table]",
             ),
-            click.option(
-                "--columns",
-                metavar="M,M",
-                help="Metrics to show, e.g. goodput_bps,groups.call.p99_rtt_s,udp.0.p99_frame_delay_s.",
-            ),
+            click.option("--columns", metavar="M,M", help=columns),
             *([click.option("--plot", "plot_file", metavar="FILE", help=plot)] if plot else []),
             click.option("--out", metavar="DIR", help=out),
         ]
@@ -162,7 +162,7 @@ def output_options(plot: str | None, out: str) -> Callable[[Command], Command]:
 
 
 class Placement(TypedDict, total=False):
-    """Where runs are made, as all experiments take it."""
+    """Where runs are made; options of all experiments."""
 
     workers: int | None
     dask: str | None

@@ -1,4 +1,4 @@
-"""The scenario that a command runs: a file or standard input, with some of its keys set on the command line."""
+"""Scenario of a command: a file or standard input, with keys from the command line."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from fullpipe.scenario import MOST_BYTES, Scenario, parse, read_text
 __all__ = ["STANDARD_INPUT", "changes_of", "changing", "load", "named", "scenario_options", "text_of"]
 
 STANDARD_INPUT = "-"
-"""What is named in place of a file."""
+"""File name that stands for standard input."""
 
 LARGEST = 2**63 - 1
-"""The largest whole number that a key takes."""
+"""Largest whole number of a key."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def scenario_options(command: Command) -> Command:
-    """The argument FILE and the options that change keys of it: ``file``, ``settings``, ``duration``."""
+    """The argument FILE and the options that change its keys: ``file``, ``settings``, ``duration``."""
     command = click.option("--duration", metavar="TIME", help="Duration instead of the scenario's, e.g. '60 s'.")(
         command
     )
@@ -60,7 +60,7 @@ def _load_code(_context: click.Context, _parameter: click.Parameter, files: tupl
 
 
 def load(file: str, settings: tuple[str, ...], duration: str | None, seed: int | None = None) -> Scenario:
-    """The scenario in a file, or on standard input, as these options change it."""
+    """Scenario in a file or on standard input, with the changes of the options."""
     change = changing(settings, duration, seed)
     return change(Scenario.loads(text_of(file), file=named(file)))
 
@@ -68,7 +68,7 @@ def load(file: str, settings: tuple[str, ...], duration: str | None, seed: int |
 def changing(
     settings: tuple[str, ...], duration: str | None, seed: int | None = None
 ) -> Callable[[Scenario], Scenario]:
-    """What the options make of a scenario; what is wrong then is said of them, and not of its file."""
+    """Function that applies the options to a scenario. Its errors name the option instead of the file."""
     changes = changes_of(settings, duration, seed)
     options = {setting.partition("=")[0].strip(): f"--set {setting}" for setting in settings}
     options |= {"duration": f"--duration {duration}"} if duration is not None else {}
@@ -93,10 +93,10 @@ def _wrong(scenario: Scenario, key: str, value: object) -> bool:
 
 
 def changes_of(settings: tuple[str, ...], duration: str | None, seed: int | None = None) -> dict[str, object]:
-    """What the options change, as `Scenario.replace` takes it.
+    """Changes by the options, for `Scenario.replace`.
 
     Raises:
-        InputError: A setting has no ``=``, has a number that no key takes, or sets what another option sets.
+        InputError: A setting has no ``=`` or an impossible number, or two options set one key.
     """
     changes: dict[str, object] = {}
     for setting in settings:
@@ -116,10 +116,10 @@ def changes_of(settings: tuple[str, ...], duration: str | None, seed: int | None
 
 
 def text_of(file: str) -> str:
-    """The text of a file, or of standard input.
+    """Text of a file, or of standard input.
 
     Raises:
-        ScenarioError: It can't be read, is too large or is not UTF-8.
+        ScenarioError: The file is not readable, too large, or not UTF-8.
     """
     if file != STANDARD_INPUT:
         return read_text(file)
@@ -134,12 +134,12 @@ def text_of(file: str) -> str:
 
 
 def named(file: str) -> str:
-    """How messages call it."""
+    """Name of a file in messages."""
     return "standard input" if file == STANDARD_INPUT else file
 
 
 def _value(text: str) -> object:
-    """What TOML makes of it; what is no value there is text. None for nothing."""
+    """TOML value of a text; the text itself if it is no TOML value, None for empty text."""
     if not text:
         return None
     try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from fullpipe._cli import completion as complete
@@ -18,12 +16,12 @@ __all__ = ["command"]
 
 
 class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic only where click is new
-    """Whole numbers separated by commas."""
+    """Parameter type of whole numbers separated by commas."""
 
     name = "numbers"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """The numbers."""
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        """Numbers in the text."""
         try:
             return [int(part) for part in value.split(",")]
         except ValueError:
@@ -136,5 +134,5 @@ def command(
 
 
 def _targets(text: str) -> list[str]:
-    """Conditions belong together; utilizations alone are a target each."""
+    """Conditions form one target; utilizations are a target each."""
     return [text] if "=" in text else words(text)

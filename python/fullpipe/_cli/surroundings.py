@@ -1,4 +1,4 @@
-"""The current folder is no source of code or settings: no command takes either from it unless you name the file."""
+"""Protection from files in the current folder: no command takes code or settings from it unless you name the file."""
 
 from __future__ import annotations
 
@@ -16,26 +16,24 @@ if TYPE_CHECKING:
 __all__ = ["ignore_matplotlibrc"]
 
 SETTINGS = "matplotlibrc"
-"""File that matplotlib looks for in the current folder when it is imported."""
+"""File that matplotlib reads from the current folder when it is imported."""
 
 
 def ignore_matplotlibrc() -> None:
-    """From now on matplotlib is imported without the settings of the current folder.
-
-    A pipe of that name would block the import, and a device would fill the memory. Settings of the user's own
-    configuration directory stay.
+    """Makes matplotlib ignore settings in the current folder. A pipe of that name would block the import, and a device
+    would fill the memory. Settings in the user's configuration directory stay.
     """
     if "matplotlib" not in sys.modules and not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())
 
 
 class Finder:
-    """Finder of matplotlib alone, which gives it another loader."""
+    """Import finder that replaces the loader of matplotlib."""
 
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module as it is found without this finder, with `Quiet` as its loader."""
+        """Module spec with `Quiet` as its loader."""
         if fullname != "matplotlib":
             return None
         sys.meta_path.remove(self)
@@ -46,13 +44,13 @@ class Finder:
 
 
 class Quiet:
-    """Loader for which the current folder has no settings of matplotlib."""
+    """Loader of matplotlib that hides settings in the current folder."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """The module, as its own loader makes it."""
+        """Module of the original loader."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:

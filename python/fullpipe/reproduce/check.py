@@ -1,4 +1,4 @@
-"""How a measured figure is judged: beside the number that the paper prints, or by the shape that it draws."""
+"""Checks of measured values: against the published value, or by the shape of a curve."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from typing import Any
 
 from fullpipe.reproduce.prose import filled
 
-__all__ = ["Check", "Shape", "Value", "judge", "refuse_if_void"]
+__all__ = ["Check", "Entry", "Shape", "Value", "judge", "refuse_if_void"]
+
+Entry = Mapping[str, Any]
+"""Table ``[[checks]]`` of a data file."""
 
 SHAPES = ("rising", "falling", "below", "bounds")
-"""What a shape can be; see `Shape`."""
+"""Kinds of shapes; see `Shape`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expectation(ABC):
-    """What an item's figures must satisfy.
+    """Expectation of an item's measured values.
 
     Attributes:
-        name: What is judged.
-        origin: Where in the paper it stands.
-        reason: Why the tolerance or the bound is what it is.
-        miss: The cause of a known miss; empty where none is known.
-        miss_within: A known miss is no larger than this; a larger one is a failure.
+        name: Name of the value or shape.
+        origin: Place in the paper.
+        reason: Reason for the tolerance or limit.
+        miss: Cause of a known discrepancy; empty without one.
+        miss_within: Largest gap of a known discrepancy. A larger gap is a failure.
     """
 
     name: str
@@ -43,17 +46,17 @@ class Expectation(ABC):
     @property
     @abstractmethod
     def gap(self) -> float:
-        """How far the measurement is from what is asked; NaN where it is no number."""
+        """Distance of the measurement from the expectation; NaN if it is no number."""
 
     @property
     @abstractmethod
     def allowed(self) -> float:
-        """The largest gap that passes."""
+        """Largest gap that passes."""
 
     @property
     def passed(self) -> bool:
-        """Whether the figure agrees; one that is no number never does."""
-        # A billionth more, so that 0.840 against 0.830 is within 0.010 in binary fractions too.
+        """Whether the check passes. NaN never does."""
+        # Rounding error: 0.840 and 0.830 differ by 0.010 in binary fractions too.
         return self.gap <= self.allowed + 1e-9
 
     @property
@@ -64,23 +67,23 @@ class Expectation(ABC):
         return "documented miss" if self.gap <= self.miss_within else "fail"
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON."""
 
-    def _common(self) -> dict[str, Any]:
+    def _common(self) -> dict[str, object]:
         known = {"miss": self.miss} if self.miss else {}
         return {"pass": self.passed, "status": self.status, "origin": self.origin, "reason": self.reason, **known}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Value(Expectation):
-    """A measured figure beside the published one, which it may miss by a difference or by a factor.
+    """Measured value and published value, with a tolerance or a factor.
 
     Attributes:
-        published: What the paper prints.
-        measured: What was just simulated or computed.
-        tolerance: How far apart the two may be; less than the published value, since 0 would pass with that.
-        within_factor: By how much the greater may exceed the less, in place of a tolerance; then `miss_within` is a
+        published: Value in the paper.
+        measured: Value from the runs.
+        tolerance: Largest difference; less than the published value, because otherwise 0 would pass.
+        within_factor: Largest ratio of the larger to the smaller value, instead of a tolerance; `miss_within` is then a
             factor too.
     """
 
@@ -108,13 +111,13 @@ class Value(Expectation):
 
     @property
     def ratio(self) -> float:
-        """Measured over published; NaN where that is 0."""
+        """Measured over published; NaN if the published value is 0."""
         return self.measured / self.published if self.published else math.nan
 
     @property
     def gap(self) -> float:
-        """The difference without its sign; of a factor the ratio or its inverse, whichever is greater: infinite for a
-        figure that is 0 or has the other sign.
+        """Absolute difference; for a factor, the ratio or its inverse, whichever is larger, and infinity for a value
+        that is 0 or has the other sign.
         """
         if self.within_factor is None:
             return abs(self.difference)
@@ -124,21 +127,19 @@ class Value(Expectation):
 
     @property
     def allowed(self) -> float:
-        """The tolerance, or the factor."""
+        """Tolerance or factor."""
         return self.within_factor or self.tolerance or 0.0
 
     @property
     def place(self) -> float:
-        """Where the measured figure lies: 0 at the published one, -1 and 1 at the ends of what passes; NaN where these
-        are one point.
-        """
+        """Position of the measured value: 0 at the published one, -1 and 1 at the limits; NaN without a tolerance."""
         if self.within_factor is None:
             return self.difference / self.allowed if self.allowed else math.nan
         if math.isnan(self.ratio):
             return math.nan
         return math.log(self.ratio) / math.log(self.within_factor) if self.ratio > 0 else -math.inf
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON."""
         return {
             "name": self.name,
@@ -152,18 +153,17 @@ class Value(Expectation):
 
 @dataclass(frozen=True, kw_only=True)
 class Shape(Expectation):
-    """A property of several figures, where the paper draws a curve or claims an order instead of printing a number.
+    """Property of several values, where the paper draws a curve or claims an order and does not print a number.
 
     Attributes:
-        shape: ``rising``: each figure at least ``margin`` above the one before. ``falling``: each at least ``margin``
-            below the one before. ``below``: each at least ``margin`` below its partner in ``than``; a single
-            figure or partner stands for all. ``bounds``: each from ``at_least`` to ``at_most``. A negative ``margin``
-            is slack.
-        figures: The figures by name.
-        than: The partners of ``below``.
-        margin: As above, in the figures' unit.
-        at_least: The lower bound.
-        at_most: The upper bound.
+        shape: ``rising``: each value at least ``margin`` above the previous one. ``falling``: each at least ``margin``
+            below the previous one. ``below``: each at least ``margin`` below its partner in ``than``; a single value or
+            partner stands for all. ``bounds``: each from ``at_least`` to ``at_most``. A negative ``margin`` is slack.
+        figures: Values by name.
+        than: Partners of ``below``.
+        margin: Margin in the unit of the values.
+        at_least: Lower limit.
+        at_most: Upper limit.
     """
 
     shape: str
@@ -191,18 +191,18 @@ class Shape(Expectation):
 
     @property
     def gap(self) -> float:
-        """How far the worst figure is beyond what is asked; 0 or less where all are within."""
+        """Distance of the worst value beyond its limit; 0 or less if all are within."""
         gaps = [required - slack for slack, required in self._slacks()]
         return math.nan if any(math.isnan(gap) for gap in gaps) else max(gaps)
 
     @property
     def allowed(self) -> float:
-        """None; a margin is slack enough."""
+        """Zero, because a margin can be slack."""
         return 0.0
 
     @property
     def required(self) -> str:
-        """What is asked, in words."""
+        """Requirement in words."""
         if self.shape == "bounds":
             bounds = ((">=", self.at_least), ("<=", self.at_most))
             return " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if math.isfinite(bound))
@@ -212,14 +212,16 @@ class Shape(Expectation):
 
     @property
     def measured(self) -> float:
-        """The worst: of bounds the figure nearest to or furthest beyond one, else the least step the right way."""
+        """Worst value: for bounds, the one nearest to a limit or furthest beyond it; otherwise, the smallest step in
+        the required direction.
+        """
         if math.isnan(self.gap):
             return math.nan
         if self.shape == "bounds":
             return max(self.figures.values(), key=lambda value: max(self.at_least - value, value - self.at_most))
         return min(slack for slack, _ in self._slacks())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON."""
         return {
             "name": self.name,
@@ -233,7 +235,7 @@ class Shape(Expectation):
         }
 
     def _slacks(self) -> list[tuple[float, float]]:
-        """Pairs of what there is and the least there must be."""
+        """Pairs of a value and its lower limit."""
         values = list(self.figures.values())
         if self.shape == "bounds":
             slacks = [(value, self.at_least) for value in values] + [(-value, -self.at_most) for value in values]
@@ -251,21 +253,21 @@ class Shape(Expectation):
 
 
 Check = Value | Shape
-"""What judges an item."""
+"""Check of an item."""
 
 
-def judge(figures: Mapping[str, float], expected: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
-    """Sets measured figures beside what is expected of them, in the order of the expectations.
+def judge(figures: Mapping[str, float], expected: Sequence[Entry]) -> tuple[Check, ...]:
+    """Checks of measured values, in the order of the expectations.
 
     Args:
-        figures: The measured figures by name.
-        expected: As the data file has them: those with ``published`` judge the figure of their name, those with
-            ``shape`` the figures they list, where ``*`` stands for any text and the order is the measured one. In
-            ``reason`` and ``miss``, measured figures are filled in.
+        figures: Measured values by name.
+        expected: Entries of the data file. An entry with ``published`` checks the value of its name. An entry with
+            ``shape`` checks the values it lists, where ``*`` stands for any text and the order is the measured one.
+            Measured values are filled into ``reason`` and ``miss``.
 
     Raises:
-        KeyError: A check's figure was not measured, or a measured figure has no check.
-        ValueError: An expectation judges nothing.
+        KeyError: A value of a check was not measured, or a measured value has no check.
+        ValueError: An expectation checks nothing.
     """
     used: set[str] = set()
     checks: list[Check] = []
@@ -284,17 +286,17 @@ def judge(figures: Mapping[str, float], expected: Sequence[Mapping[str, Any]]) -
     return tuple(checks)
 
 
-def refuse_if_void(entry: Mapping[str, Any]) -> None:
-    """Refuses a published value with a tolerance that would let 0 pass, as soon as it is read.
+def refuse_if_void(entry: Entry) -> None:
+    """Refuses a published value with a tolerance that would let 0 pass.
 
     Raises:
-        ValueError: It is one.
+        ValueError: The tolerance is too large.
     """
     if "published" in entry:
         Value(measured=math.nan, **entry)
 
 
-def _with_figures(entry: Mapping[str, Any], figures: Mapping[str, float]) -> Mapping[str, Any]:
+def _with_figures(entry: Entry, figures: Mapping[str, float]) -> Entry:
     return {key: filled(value, figures) if key in ("reason", "miss") else value for key, value in entry.items()}
 
 

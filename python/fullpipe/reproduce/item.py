@@ -1,4 +1,4 @@
-"""What an item (a table or figure of a paper) is, and what is expected of it."""
+"""Items (tables and figures of papers), and their expectations."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from fullpipe._util.inputs import read_text
 from fullpipe.errors import InputError
-from fullpipe.reproduce.check import refuse_if_void
+from fullpipe.reproduce.check import Entry, refuse_if_void
 from fullpipe.reproduce.prose import filled, with_published
 from fullpipe.reproduce.rows import Rows
 
@@ -39,20 +39,23 @@ __all__ = [
     "shorter",
 ]
 
+Toml: TypeAlias = Any
+"""Value of a data file."""
+
 Results = Mapping[str, "Result"]
-"""An item's results by the names it gave its scenarios."""
+"""Results of an item by the names of its scenarios."""
 
 Scenarios = Callable[[], Mapping[str, "Scenario"]]
-"""Makes an item's scenarios by name."""
+"""Function that makes the scenarios of an item by name."""
 
 
 @dataclass(frozen=True)
 class Quick:
-    """An item's shortened variant; `measure` and the pictures are the same.
+    """Shortened variant of an item. Measuring and plots do not differ.
 
     Attributes:
-        how: In what it differs from the full one; shown wherever its figures are.
-        scenarios: The scenarios by name.
+        how: Differences from the full variant, shown with its values.
+        scenarios: Scenarios by name.
     """
 
     how: str
@@ -61,19 +64,19 @@ class Quick:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper: what to run, what to measure, what to draw.
+    """Table or figure of a paper: scenarios, measured values, and plots.
 
-    What is expected of the figures is not here but in the paper's ``paper.toml``; no code between a scenario and a
-    measured figure sees a published value.
+    Expectations are in the paper's ``paper.toml``. No code between a scenario and a measured value reads a published
+    value.
 
     Attributes:
         id: ``paper/item``.
-        title: What it shows, in a line.
-        scenarios: The scenarios by name; names serve as file names. None at all for an equation.
-        measure: From the results, the measured figures; every one has a check.
-        pictures: From the results, the pictures by their file names without suffix.
-        quick: The shortened variant; None where the full one is quick enough.
-        linux: What a virtual machine can carry of it; None where it was not thought through for Linux.
+        title: Content in one line.
+        scenarios: Scenarios by name; names serve as file names. Empty for an equation.
+        measure: Function from results to measured values; each value has a check.
+        pictures: Functions from results to plots, by file name without suffix.
+        quick: Shortened variant; None if the full one is quick enough.
+        linux: Variant that a virtual machine can run; None without one.
     """
 
     id: str
@@ -85,7 +88,7 @@ class Item:
     linux: Quick | None = None
 
     def variant(self, quick: bool, engine: str = "simulator") -> tuple[Mapping[str, Scenario], str]:
-        """The scenarios to run, and in what they differ from the full ones (empty where in nothing).
+        """Scenarios to run, and the differences from the full variant (empty for the full one).
 
         Raises:
             InputError: The engine is Linux, and the item has no variant for it.
@@ -101,17 +104,17 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What a paper claims above all.
+    """Main claim of a paper.
 
     Attributes:
-        of: What the paper is called in short.
+        of: Short name of the paper.
         says: The claim.
-        judged_by: The items whose checks judge it; none for all.
-        words: What came of it where none of these checks fails, with placeholders for figures
-            (``{measured: ITEM: FIGURE}``); empty for how many agree.
-        item: The item whose picture shows it.
-        picture: The picture's name.
-        panels: Its panels that do; none for all.
+        judged_by: Items whose checks support it; empty for all.
+        words: Outcome if no check fails, with placeholders for values (``{measured: ITEM: NAME}``); empty for the
+            number of checks that agree.
+        item: Item of its plot.
+        picture: Name of the plot.
+        panels: Panels of the plot; empty for all.
     """
 
     of: str
@@ -123,24 +126,31 @@ class Claim:
     panels: tuple[int, ...] = ()
 
     def verdict(self, figures: Mapping[str, float]) -> str:
-        """The words, with the figures of a run; a sentence with one that it did not measure is left out."""
+        """Outcome with the values of a run. A sentence with a missing value is left out."""
         return filled(self.words, figures)
 
 
-def shorter(scenarios: Scenarios, how: str, **changes: Any) -> Quick:
-    """The same scenarios with some keys changed, as for `Scenario.replace`."""
+class Notes(TypedDict):
+    """Texts about an item."""
+
+    deviations: list[str]
+    reading: str
+
+
+def shorter(scenarios: Scenarios, how: str, **changes: object) -> Quick:
+    """Shortened variant with some keys changed, as for `Scenario.replace`."""
     return Quick(how, lambda: {name: scenario.replace(**changes) for name, scenario in scenarios().items()})
 
 
-def expected(item_id: str, *, quick: bool = False) -> list[dict[str, Any]]:
-    """What is expected of an item's figures, as `judge` takes it, from its paper's data file.
+def expected(item_id: str, *, quick: bool = False) -> list[Entry]:
+    """Expectations of an item's values from its paper's data file, for `judge`.
 
-    An entry's ``quick`` is a table of what differs in the shortened variant, or false where that doesn't measure it.
+    ``quick`` of an entry is a table of changes for the shortened variant, or false to leave the entry out.
 
     Raises:
-        ValueError: A tolerance is the whole published value or more.
+        ValueError: A tolerance is as large as the published value.
     """
-    chosen = []
+    chosen: list[Entry] = []
     for entry in _entries(item_id):
         changes = entry.get("quick", {})
         if quick and changes is False:
@@ -160,12 +170,12 @@ def expected(item_id: str, *, quick: bool = False) -> list[dict[str, Any]]:
     return chosen
 
 
-def notes(item_id: str) -> dict[str, Any]:
-    """What the data file says of an item: ``deviations`` from the paper with causes, and ``reading``, what came of its
-    full runs in the simulator, with placeholders for their figures (see `fullpipe.reproduce.prose`).
+def notes(item_id: str) -> Notes:
+    """Texts about an item in the data file: ``deviations`` from the paper with causes, and ``reading``, the discussion
+    of full runs in the simulator, with placeholders (`fullpipe.reproduce.prose`).
     """
     paper, _, item = item_id.partition("/")
-    found: dict[str, Any] = _data(paper).get("items", {}).get(item, {})
+    found: dict[str, Toml] = _data(paper).get("items", {}).get(item, {})
     return {
         "deviations": [with_published(text, partial(published, item_id)) for text in found.get("deviations", [])],
         "reading": with_published(found.get("reading", ""), partial(published, item_id)),
@@ -173,16 +183,16 @@ def notes(item_id: str) -> dict[str, Any]:
 
 
 def marks(item_id: str) -> dict[str, float]:
-    """Published values that an item's pictures mark with a line; nothing measured sees them."""
+    """Published values that an item's plots mark with a line."""
     return {name: _value(item_id, value) for name, value in _own_marks(item_id).items()}
 
 
 def published(item_id: str, name: str) -> float:
-    """A published value: the one that an item's data has under a name, as a mark or for a check. Another item's is
-    ``item: name``, another paper's ``paper/item: name``.
+    """Published value of an item, by the name of a mark or check. Values of another item are ``item: name``, and of
+    another paper ``paper/item: name``.
 
     Raises:
-        ValueError: There is none.
+        ValueError: The name is unknown.
     """
     of_checks = {entry["name"]: entry["published"] for entry in _entries(item_id) if "published" in entry}
     for found in (_own_marks(item_id).get(name), of_checks.get(name)):
@@ -201,13 +211,13 @@ def citation(paper: str) -> str:
 
 
 def claim(paper: str) -> Claim:
-    """What a paper claims above all, from its data file; its title stands for that where it has none."""
+    """Main claim of a paper from its data file; without one, its citation."""
     said = dict(_data(paper).get("claim", {"of": paper, "says": citation(paper)}))
     lists = {key: tuple(said.pop(key, ())) for key in ("judged_by", "panels")}
     return Claim(**{**said, **lists, "words": with_published(said.get("words", ""), partial(published, f"{paper}/"))})
 
 
-def _with_values(item_id: str, key: str, value: Any) -> Any:
+def _with_values(item_id: str, key: str, value: Toml) -> Toml:
     if key in ("published", "at_least", "at_most"):
         return _value(item_id, value)
     if key in ("origin", "reason", "miss"):
@@ -219,7 +229,7 @@ def _value(item_id: str, value: float | str) -> float:
     return published(item_id, value) if isinstance(value, str) else value
 
 
-def _entries(item_id: str) -> list[dict[str, Any]]:
+def _entries(item_id: str) -> list[Entry]:
     paper, _, item = item_id.partition("/")
     return [entry for entry in _data(paper)["checks"] if entry["item"] == item]
 
@@ -235,26 +245,26 @@ def _file_name(item_id: str) -> str:
 
 
 _ELSEWHERE: dict[str, Path] = {}
-"""The directories of papers that are not in this package."""
+"""Directories of papers outside this package."""
 
 
 def keep_data_in(paper: str, directory: Path) -> None:
-    """Says where a paper is that is not in this package."""
+    """Registers the directory of a paper outside this package."""
     _ELSEWHERE[paper] = directory
     _data.cache_clear()
 
 
 def elsewhere(item_id: str) -> Path | None:
-    """The directory of an item's paper; None where that is in this package."""
+    """Directory of an item's paper; None for a paper of this package."""
     return _ELSEWHERE.get(item_id.partition("/")[0])
 
 
 MOST_PAPER_BYTES = 16_000_000
-"""Size of ``paper.toml``, at most."""
+"""Largest size of ``paper.toml``."""
 
 
 @cache
-def _data(paper: str) -> dict[str, Any]:
+def _data(paper: str) -> dict[str, Toml]:
     place = _ELSEWHERE.get(paper) or files("fullpipe.papers").joinpath(paper.replace("-", "_"))
     file = place.joinpath("paper.toml")
     try:

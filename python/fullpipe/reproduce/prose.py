@@ -1,4 +1,4 @@
-"""What the data files say in sentences: figures in them stand as placeholders, and are filled in from a run."""
+"""Placeholders in the texts of data files, which are replaced by values of a run."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from collections.abc import Callable, Mapping
 __all__ = ["filled", "with_published"]
 
 MEASURED = re.compile(r"\{measured: ([^|{}]+?)(?: \| ([^{}]+))?\}")
-"""A figure of the run by its name, and its format: ``{measured: loss, BIC, as reconstructed, % | .3f}``."""
+"""Placeholder of a measured value by its name, and its format: ``{measured: loss, BIC, as reconstructed, % | .3f}``."""
 
 PUBLISHED = re.compile(r"\{published: ([^|{}]+?)(?: \| ([^{}]+))?\}")
-"""A published value by its name, likewise."""
+"""Placeholder of a published value by its name, and its format."""
 
 SENTENCES = re.compile(r"(?<=\.) +(?=[A-Z\"(])")
-"""Between two sentences."""
+"""Space between two sentences."""
 
 FORMAT = ".3g"
 
 
 def filled(text: str, figures: Mapping[str, float]) -> str:
-    """The text with its measured figures; a sentence with one that the run did not measure is left out."""
+    """Text with its measured values. A sentence with a missing value is left out."""
     sentences = SENTENCES.split(text)
     known = [s for s in sentences if all(math.isfinite(figures.get(m[1], math.nan)) for m in MEASURED.finditer(s))]
     return " ".join(MEASURED.sub(lambda m: format(figures[m[1]], m[2] or FORMAT), sentence) for sentence in known)
 
 
 def with_published(text: str, value: Callable[[str], float]) -> str:
-    """The text with its published values, each of which stands elsewhere, once."""
+    """Text with its published values."""
     return PUBLISHED.sub(lambda m: format(value(m[1]), m[2] or "g"), text)

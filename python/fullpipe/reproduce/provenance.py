@@ -1,4 +1,4 @@
-"""What made a report: which program, on which machine, when."""
+"""Provenance of a report: program, machine, and time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["build", "machine", "now"]
 
 @cache
 def build() -> str:
-    """The commit where the package lies in a clone, with ``, changed`` where files there differ from it; else the
-    beginning of the package's fingerprint.
+    """Commit of the package in a clone, with ``, changed`` if files differ from it; otherwise the start of the
+    package's fingerprint.
     """
     package = Path(fullpipe.__file__).parent
     commit = _git(package, "rev-parse", "--short=12", "HEAD") if _git(package, "ls-files", "__init__.py") else ""
@@ -30,7 +30,7 @@ def build() -> str:
 
 @cache
 def machine() -> str:
-    """Processor, cores, system, interpreter."""
+    """Processor, cores, operating system, and interpreter."""
     cores = os.cpu_count() or 1
     system = f"{platform.system()} {platform.release()}"
     return f"{_processor()}, {cores} core{'s' if cores > 1 else ''}, {system}, Python {platform.python_version()}"
@@ -51,7 +51,7 @@ def _processor() -> str:
 
 
 def _git(directory: Path, *arguments: str) -> str:
-    """What git says; nothing where it is not there or fails."""
+    """Output of git; empty if git is missing or fails."""
     if shutil.which("git") is None:
         return ""
     done = subprocess.run(["git", "-C", directory, *arguments], capture_output=True, text=True, check=False)

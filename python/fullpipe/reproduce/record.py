@@ -1,15 +1,18 @@
-"""Runs items and keeps what came of them, so that an interrupted reproduction goes on where it stopped."""
+"""Runs of papers' results. A saved result is cached, so that an interrupted reproduction can be continued."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shlex
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe._util.files import staged
@@ -23,91 +26,68 @@ from fullpipe.reproduce.prose import filled
 from fullpipe.reproduce.provenance import build, machine, now
 from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.design import Case, Run
-from fullpipe.runs.engines import check_engines, run_groups
+from fullpipe.runs.engines import ENGINES, check_engines
+from fullpipe.runs.measure import Row, name_of, whole
+from fullpipe.runs.options import Progress, RunOptions
 from fullpipe.runs.result import TABLES, Result
-from fullpipe.runs.runner import Keys
-from fullpipe.runs.store import Store, kept_runs
+from fullpipe.runs.runner import Keys, Runner
+from fullpipe.runs.store import kept_runs
 
 if TYPE_CHECKING:
     import os
 
+    from matplotlib.figure import Figure
+
     from fullpipe.scenario import Scenario
 
-__all__ = ["MEASURED", "Outcome", "reproduce", "reproduce_all"]
+__all__ = ["MEASURED", "Outcome", "Variant", "reproduce", "reproduce_all"]
 
 RECORD = "item.json"
-"""The file that says what an item's directory holds."""
+"""File that identifies a saved result."""
+
 MEASURED = "measured.csv"
-"""The file that has an item's figures."""
+"""File with the measured values."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """An item that was reproduced.
+class Variant:
+    """Runs of an item: its own ones, the quick ones, or those for Linux.
 
     Attributes:
         item: The item.
-        scenarios: What was run, by name.
-        results: The results by the same names; empty if ``kept``.
-        rows: The measured figures.
-        checks: The figures beside what is expected of them.
-        shortened: In what the quick variant differs from the full one; empty for a full one.
-        quick: Whether the quick variant was asked for.
-        wall_s: On the clock on the wall, from its first run's beginning to its last one's end, and for its figures;
-            other items' runs may have shared the cores.
-        kept: Whether an earlier reproduction's figures were taken.
-        engine: What ran the scenarios.
+        scenarios: Scenarios by name.
+        shortened: Differences from the full variant; empty for the full variant.
+        quick: Whether the checks are those of the quick variant.
+        engine: Engine of the runs.
         kernel: As for `run`.
-        version: Of the program.
-        build: Which commit of it, or which build (`build`).
-        machine: What its runs were made on.
-        made: When, UTC.
     """
 
     item: Item
     scenarios: Mapping[str, Scenario]
-    results: Results
-    rows: Rows
-    checks: tuple[Check, ...]
     shortened: str
     quick: bool
-    wall_s: float
-    kept: bool = False
-    engine: str = "simulator"
+    engine: str = ENGINES[0]
     kernel: str | None = None
-    version: str = _core.VERSION
-    build: str = ""
-    machine: str = ""
-    made: str = ""
 
-    @property
-    def figures(self) -> dict[str, float]:
-        """The measured figures by name."""
-        return self.rows.figures
-
-    @property
-    def passed(self) -> bool:
-        """Whether all checks did."""
-        return all(check.passed for check in self.checks)
+    @classmethod
+    def of(cls, item: Item, quick: bool, engine: str, kernel: str | None) -> Variant:
+        """Variant of an item for an engine."""
+        scenarios, shortened = item.variant(quick, engine)
+        return cls(item, scenarios, shortened, quick or engine == "linux", engine, kernel)
 
     @property
     def full(self) -> bool:
-        """Whether these are the paper's own runs in the simulator, not shortened ones, nor another engine's."""
-        return not self.shortened and self.engine == "simulator"
-
-    @property
-    def reading(self) -> str:
-        """What came of it, in words: those of the data file are said of full runs, and of others nothing is."""
-        return filled(notes(self.item.id)["reading"], self.figures) if self.full else ""
+        """Whether these are the full runs in the simulator."""
+        return not self.shortened and self.engine == ENGINES[0]
 
     @property
     def variant(self) -> str:
-        """``linux``, ``quick``, or nothing for the item's own."""
+        """``linux``, ``quick``, or nothing for the full variant."""
         return "linux" if self.engine == "linux" else "quick" if self.quick else ""
 
     @property
     def command(self) -> str:
-        """What makes it, as typed."""
+        """Command that makes the result."""
         options = {"linux": " --engine linux", "quick": " --quick", "": ""}
         kernel = "" if self.kernel is None else f" --kernel {self.kernel}"
         directory = elsewhere(self.item.id)
@@ -115,12 +95,66 @@ class Outcome:
         return f"fullpipe reproduce {self.item.id}{paper}{options[self.variant]}{kernel}"
 
     @property
+    def fingerprint(self) -> str:
+        """Hash of everything that decides the measured values and plots: build, kernel, scenarios, and variant."""
+        digest = hashlib.sha256(_program(self.engine, self.kernel).encode())
+        for name, scenario in self.scenarios.items():
+            digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
+        directory = elsewhere(self.item.id)
+        if directory is not None:
+            digest.update(hash_of(directory).encode())
+        digest.update(f"\0{self.item.id}\0{self.quick}\0{self.engine}".encode())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(Variant):
+    """Reproduced item.
+
+    Attributes:
+        results: Results by the names of the scenarios; empty if ``kept``.
+        rows: Measured values.
+        checks: Comparisons of the measured values with the expected ones.
+        wall_s: Sum of the runs' times and the time of measuring, seconds of wall time.
+        kept: Whether the values come from an earlier reproduction.
+        version: Version of fullpipe.
+        build: Commit or build (`provenance.build`).
+        machine: Machine of the runs.
+        made: Time of the runs, UTC.
+    """
+
+    results: Results
+    rows: Rows
+    checks: tuple[Check, ...]
+    wall_s: float
+    kept: bool = False
+    version: str = _core.VERSION
+    build: str = ""
+    machine: str = ""
+    made: str = ""
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Measured values by name."""
+        return self.rows.values
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks pass."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def reading(self) -> str:
+        """Discussion of full runs from the data file; empty for other runs."""
+        return filled(notes(self.item.id)["reading"], self.values) if self.full else ""
+
+    @property
     def status(self) -> str:
-        """``pass``, ``documented miss`` (no check fails, but some miss for a cause that is named), or ``fail``."""
+        """``pass``, ``documented miss`` (no check fails, but some miss with a documented cause), or ``fail``."""
         statuses = {check.status for check in self.checks}
         return next(status for status in ("fail", "documented miss", "pass") if status in statuses)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON."""
         return {
             "id": self.item.id,
@@ -136,19 +170,32 @@ class Outcome:
             "made": self.made,
             "seeds": sorted({scenario.seed for scenario in self.scenarios.values()}),
             "engine": self.engine,
-            "fingerprint": fingerprint(self.item, self.scenarios, self.quick, self.engine, self.kernel),
-            "figures": {name: value if abs(value) < float("inf") else None for name, value in self.figures.items()},
+            "fingerprint": self.fingerprint,
+            "figures": {name: value if math.isfinite(value) else None for name, value in self.values.items()},
             "intervals": self.rows.intervals,
             "rows": self.rows.to_list(),
             "checks": [check.to_dict() for check in self.checks],
         }
 
-    def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``item.json``, the figures as tidy rows (``measured.csv``), the pictures as PNG, SVG and values
-        (JSON), and a directory of results per scenario; of a kept one only the first two, the rest being there.
+    def plot(self, path: str | os.PathLike[str]) -> Figure:
+        """Writes the item's first plot into a file (.png, .svg, .pdf).
 
         Raises:
-            InputError: The directory can't be made or written.
+            InputError: The item has no plot, or the file is not writable.
+        """
+        from fullpipe.charts.style import written
+
+        if not self.item.pictures or self.kept:
+            raise InputError(f"{self.item.id}: no plot (allowed: a result with plots that was run now)")
+        draw = next(iter(self.item.pictures.values()))
+        return written(draw(self.results), path)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes ``item.json``, the measured values (``measured.csv``), the plots as PNG, SVG, and values (JSON), and a
+        directory of results per scenario. For a cached result, only the first two are written.
+
+        Raises:
+            InputError: The directory is not writable.
         """
         from fullpipe.charts.drawn import drawn
         from fullpipe.charts.style import write
@@ -168,20 +215,9 @@ class Outcome:
 
 
 def reproduce(
-    item: Item,
-    *,
-    quick: bool = False,
-    workers: int | None = None,
-    progress: Callable[[float, float], object] | None = None,
+    item: Item, *, quick: bool = False, workers: int | None = None, progress: Progress | None = None
 ) -> Outcome:
-    """Runs an item's scenarios and judges its figures.
-
-    Args:
-        item: What to reproduce.
-        quick: Run the shortened variant.
-        workers: Runs at a time; None for the number of cores.
-        progress: As for `run_many`.
-    """
+    """Runs an item's scenarios and checks its measured values; arguments as for `reproduce_all`."""
     (outcome,) = reproduce_all([item], quick=quick, workers=workers, progress=progress)
     return outcome
 
@@ -192,90 +228,84 @@ def reproduce_all(
     quick: bool = False,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    progress: Callable[[float, float], object] | None = None,
-    engine: str = "simulator",
+    progress: Progress | None = None,
+    engine: str = ENGINES[0],
     kernel: str | None = None,
+    memory: int | str | None = None,
+    stop: threading.Event | None = None,
+    dask: object = None,
 ) -> Iterator[Outcome]:
-    """Reproduces items one after the other, all cores busy, and yields each as soon as it is done.
+    """Reproduces items on all cores, and yields each one as soon as it is complete, in order.
 
     Args:
-        items: What to reproduce.
-        quick: Run the shortened variants.
-        out: Save each item into ``out/<id>``. A saved item is cached if program, item, and scenarios did not change:
-            its runs are kept, and its checks are repeated. Finished runs of an item interrupted on Linux are kept.
-        workers: Runs at a time; None for the number of cores.
-        progress: As for `run_many`, with the sums over all items that are run.
-        engine: What runs the scenarios; ``"linux"`` runs the items' variants for it.
+        items: Items to reproduce.
+        quick: Whether to run the quick variants.
+        out: Directory in which each item is saved as ``out/<id>``. A saved item is cached if program, item, and
+            scenarios did not change; its checks are repeated. Finished runs of an interrupted item on Linux are kept.
+        workers: Concurrent runs; None for one per core.
+        progress: Function that is called with the number of finished runs and the number of all runs.
+        engine: Engine of the runs; ``"linux"`` runs the items' variants for it.
         kernel: As for `run`.
+        memory: As for `run_many`; on a cluster, the limit of each worker.
+        stop: As for `run_many`.
+        dask: Address of a Dask scheduler, or a client, for the runs of the simulator; None for this machine.
 
     Raises:
-        InputError: ``out`` can't be made or written, an item has no variant for the engine, or there is no such kernel.
-        Exception: The first failure of a run; the others are stopped.
+        InputError: ``out`` is not writable, an item has no variant for the engine, or the kernel is unknown.
+        Exception: First failure of a run; the others are stopped.
     """
     check_engines([engine], kernel)
-    variants = {item.id: item.variant(quick, engine) for item in items}
-    quick = quick or engine == "linux"  # what is expected of a shortened variant is expected of this one
-    for item in items:
-        expected(item.id, quick=quick)  # refuses bad data now, not after the runs
-    if out is not None:
-        for item in items:
-            check_below(out, item.id)
-    kept = {item.id: _kept(item, *variants[item.id], quick, out, engine, kernel) for item in items}
-    fresh = {item.id: variants[item.id][0] for item in items if kept[item.id] is None}
+    variants = [Variant.of(item, quick, engine, kernel) for item in items]
+    for variant in variants:
+        expected(variant.item.id, quick=variant.quick)  # refuses wrong data before the runs
+        if out is not None:
+            check_below(out, variant.item.id)
+    kept = {variant.item.id: None if out is None else _kept(variant, Path(out)) for variant in variants}
     with kept_runs(out) as store:
-        recall = Recall(store, _program(engine, kernel)) if engine == "linux" and out is not None else None
-        runs = run_groups(fresh, workers=workers, progress=progress, engine=engine, kernel=kernel, recall=recall)
-        for item in items:
-            outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:], engine, kernel)
-            if out is not None:
-                outcome.save(Path(out, item.id))
-            yield outcome
+        # A virtual machine takes minutes for a run; the simulator takes no longer than reading a stored result.
+        runner = Runner(RunOptions(workers, memory, stop, progress, dask), engine=engine, kernel=kernel)
+        if engine == "linux" and out is not None:
+            runner.store, runner.keys = store, Keys(_program(engine, kernel))
+        results = _results(runner, [variant for variant in variants if kept[variant.item.id] is None])
+        with closing(results):
+            for variant in variants:
+                outcome = kept[variant.item.id] or _measured(variant, next(results))
+                if out is not None:
+                    outcome.save(Path(out, variant.item.id))
+                yield outcome
 
 
-class Recall:
-    """Results of single runs of a kernel, kept until all items are done, since a virtual machine works for minutes on
-    one. The simulator takes no longer than reading them would.
-
-    Args:
-        store: Store of the directory that items are saved into.
-        program: Identity of the kernel and of the build.
-    """
-
-    def __init__(self, store: Store, program: str) -> None:
-        self._store = store
-        self._keys = Keys(program)
-
-    def __call__(self, _item: str, scenario: Scenario, run: Callable[[], Result]) -> Result:
-        """The result in the store; where there is none, that of ``run``, which is stored."""
-        key = self._keys.of(Run(0, Case(scenario, measure="tables")))
-        row = None if key is None else self._store.find(key)
-        if row is not None:
-            return Result(scenario, row["columns"], engine="linux", wall_s=row["wall_s"])
-        result = run()
-        if key is not None:
-            columns = {name: result.columns(name) for name in TABLES}
-            self._store.add(key, {"columns": {**columns, "totals": result.totals}, "wall_s": result.totals["wall_s"]})
-            self._store.flush()
-        return result
+def _results(runner: Runner, variants: Sequence[Variant]) -> Generator[dict[str, Result]]:
+    """Results of each variant. Runs of later variants go on meanwhile."""
+    linux = runner.engine == "linux"
+    measure = name_of(tables if linux else whole)
+    places = [(variant, name) for variant in variants for name in variant.scenarios]
+    runs = [Run(i, Case(variant.scenarios[name], measure=measure)) for i, (variant, name) in enumerate(places)]
+    found: dict[str, dict[str, Result]] = {variant.item.id: {} for variant in variants}
+    with closing(runner.rows(runs)) as finished:
+        for variant in variants:
+            own = found[variant.item.id]
+            while len(own) < len(variant.scenarios):
+                done = next(finished)
+                assert done.row is not None
+                owner, name = places[done.run.number]
+                scenario = owner.scenarios[name]
+                found[owner.item.id][name] = _of_tables(scenario, done.row) if linux else done.row["result"]
+            yield {name: own[name] for name in variant.scenarios}
 
 
-def fingerprint(
-    item: Item, scenarios: Mapping[str, Scenario], quick: bool, engine: str = "simulator", kernel: str | None = None
-) -> str:
-    """Tells whether an item's figures and pictures would come out the same again: a hash of the build, the scenarios,
-    whether those are the shortened ones, and what runs them.
-    """
-    digest = hashlib.sha256(_program(engine, kernel).encode())
-    for name, scenario in scenarios.items():
-        digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
-    directory = elsewhere(item.id)
-    if directory is not None:
-        digest.update(hash_of(directory).encode())
-    digest.update(f"\0{item.id}\0{quick}\0{engine}".encode())
-    return digest.hexdigest()
+def tables(result: Result) -> Row:
+    """Tables of a run on a kernel, which the store keeps."""
+    columns = {name: result.columns(name) for name in TABLES}
+    return {"columns": {**columns, "totals": result.totals}, "wall_s": result.totals["wall_s"]}
+
+
+def _of_tables(scenario: Scenario, row: Row) -> Result:
+    return Result(scenario, row["columns"], engine="linux", wall_s=row["wall_s"])
 
 
 def _program(engine: str, kernel: str | None) -> str:
+    """Identity of the program, or of the kernel with its testbed."""
     if engine != "linux":
         return build_fingerprint()
     from fullpipe import linux
@@ -283,71 +313,44 @@ def _program(engine: str, kernel: str | None) -> str:
     return linux.fingerprint(kernel)
 
 
-def _measured(
-    item: Item,
-    scenarios: Mapping[str, Scenario],
-    shortened: str,
-    quick: bool,
-    run: tuple[Results, float],
-    engine: str,
-    kernel: str | None,
-) -> Outcome:
-    results, wall_s = run
+def _measured(variant: Variant, results: Results) -> Outcome:
     begun = time.perf_counter()
-    rows = item.measure(results)
-    if not isinstance(rows, Rows):  # whose paper is not in this package
-        raise InputError(f"{item.id}: measure must return fullpipe.reproduce.Rows, not {type(rows).__name__}")
-    checks = judge(rows.figures, expected(item.id, quick=quick))
-    wall_s += time.perf_counter() - begun
-    return Outcome(
-        item,
-        scenarios,
-        results,
-        rows,
-        checks,
-        shortened,
-        quick,
-        wall_s,
-        engine=engine,
-        kernel=kernel,
-        build=build(),
-        machine=machine(),
-        made=now(),
-    )
+    rows = variant.item.measure(results)
+    if not isinstance(rows, Rows):  # a paper outside this package
+        raise InputError(f"{variant.item.id}: measure must return fullpipe.reproduce.Rows, not {type(rows).__name__}")
+    wall_s = time.perf_counter() - begun + math.fsum(result.totals["wall_s"] for result in results.values())
+    origin = {"version": _core.VERSION, "build": build(), "machine": machine(), "made": now()}
+    return _judged(variant, results, rows, wall_s, origin)
 
 
-def _kept(
-    item: Item,
-    scenarios: Mapping[str, Scenario],
-    shortened: str,
-    quick: bool,
-    out: str | os.PathLike[str] | None,
-    engine: str,
-    kernel: str | None,
-) -> Outcome | None:
-    if out is None:
-        return None
+def _kept(variant: Variant, out: Path) -> Outcome | None:
+    """The saved outcome of a variant; None if there is none, or if something changed since then."""
     try:
-        record = read_json(Path(out, item.id, RECORD))
-        if record["fingerprint"] != fingerprint(item, scenarios, quick, engine, kernel):
+        record = read_json(out / variant.item.id / RECORD)
+        if record["fingerprint"] != variant.fingerprint:
             return None
         rows = Rows.from_list(record["rows"])
         wall_s = float(record["wall_s"])
         origin = {name: str(record[name]) for name in ("version", "build", "machine", "made")}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    checks = judge(rows.figures, expected(item.id, quick=quick))
+    return _judged(variant, {}, rows, wall_s, origin, kept=True)
+
+
+def _judged(
+    variant: Variant, results: Results, rows: Rows, wall_s: float, origin: Mapping[str, str], *, kept: bool = False
+) -> Outcome:
     return Outcome(
-        item,
-        scenarios,
-        {},
-        rows,
-        checks,
-        shortened,
-        quick,
-        wall_s,
-        kept=True,
-        engine=engine,
-        kernel=kernel,
+        item=variant.item,
+        scenarios=variant.scenarios,
+        shortened=variant.shortened,
+        quick=variant.quick,
+        engine=variant.engine,
+        kernel=variant.kernel,
+        results=results,
+        rows=rows,
+        checks=judge(rows.values, expected(variant.item.id, quick=variant.quick)),
+        wall_s=wall_s,
+        kept=kept,
         **origin,
     )

@@ -1,4 +1,4 @@
-"""Tidy rows of an item's measured figures, from which checks, plots, the report, and ``measured.csv`` are made."""
+"""Measured values of an item as tidy rows, for checks, plots, the report, and ``measured.csv``."""
 
 from __future__ import annotations
 
@@ -7,33 +7,41 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TypedDict, Unpack
 
 from fullpipe.runs.aggregate import estimate
 
-__all__ = ["Row", "Rows"]
+__all__ = ["COLUMNS", "Place", "Row", "Rows"]
 
 COLUMNS = ("quantity", "unit", "algorithm", "setting", "value", "ci95", "runs")
 """Columns of the file."""
 
 NAMED = ("quantity", "algorithm", "setting", "unit")
-"""Parts of a row that make a figure's name, in this order: ``utilization, proposed, k=1/8``."""
+"""Parts of a row that make a value's name, in this order: ``utilization, proposed, k=1/8``."""
+
+
+class Place(TypedDict, total=False):
+    """Parts of a row that identify its value; see `Row`."""
+
+    unit: str
+    algorithm: str
+    setting: str
+    name: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure.
+    """Measured value.
 
     Attributes:
-        quantity: Quantity that was measured.
-        unit: Unit; empty for a ratio, an index, a number of flows.
-        algorithm: Algorithm, as the paper calls it (``proposed``), or a pair of them (``proposed over reno``); may be
-            empty.
-        setting: Other parameters that were varied, and the time over which the figure was taken.
-        value: The figure, or its mean over several runs; NaN where there was none to measure.
-        name: Name that checks and sentences use.
-        ci95: Half of the width of the mean's 95 % confidence interval; None for a figure of one run.
-        runs: Number of runs behind a mean; None for a figure that is no mean over seeds.
+        quantity: Measured quantity.
+        unit: Unit; empty for ratios, indices, and numbers of flows.
+        algorithm: Name of the algorithm in the paper (``proposed``), or of a pair (``proposed over reno``).
+        setting: Other parameters that vary, and the averaging time.
+        value: The value, or its mean over several runs; NaN if there was none.
+        name: Name for checks and sentences.
+        ci95: Half of the width of the mean's 95 % confidence interval; None for a value of one run.
+        runs: Number of runs of a mean; None for a value that is no mean over seeds.
     """
 
     quantity: str
@@ -45,12 +53,17 @@ class Row:
     ci95: float | None = None
     runs: int | None = None
 
+    @property
+    def cells(self) -> tuple[str | float | None, ...]:
+        """Values of `COLUMNS`; None for NaN."""
+        return (self.quantity, self.unit, self.algorithm, self.setting, _finite(self.value), self.ci95, self.runs)
+
 
 class Rows:
-    """The figures of an item, in the order in which they were added.
+    """Measured values of an item, in the order of their addition.
 
     Args:
-        named: Parts of a row that make a figure's name: any of ``quantity``, ``unit``, ``algorithm`` and ``setting``,
+        named: Parts of a row that make a value's name: any of ``quantity``, ``unit``, ``algorithm``, and ``setting``,
             in the name's order. Empty parts are left out.
     """
 
@@ -59,76 +72,42 @@ class Rows:
         self._by_name: dict[str, Row] = {}
         self._by_key: dict[tuple[str, str, str], Row] = {}
 
-    def add(
-        self, quantity: str, value: float, *, unit: str = "", algorithm: str = "", setting: str = "", name: str = ""
-    ) -> None:
-        """Adds a figure; see `Row`. The default name consists of its parts.
+    def add(self, quantity: str, value: float, **place: Unpack[Place]) -> None:
+        """Adds a value; see `Row`. The default name consists of its parts.
 
         Raises:
-            ValueError: A figure with that name, or with that quantity, algorithm and setting, exists.
+            ValueError: The name, or quantity, algorithm, and setting together, exist already.
         """
-        self._add(Row(quantity, unit, algorithm, setting, float(value), name))
+        self._add(quantity, float(value), place)
 
-    def add_mean(
-        self,
-        quantity: str,
-        values: Sequence[float],
-        *,
-        unit: str = "",
-        algorithm: str = "",
-        setting: str = "",
-        name: str = "",
-    ) -> None:
-        """Adds the mean of a figure over runs with different seeds, and its 95 % confidence interval (Student's t).
-
-        Args:
-            quantity: See `Row`.
-            values: The figure of each run; at least one.
-            unit: See `Row`.
-            algorithm: See `Row`.
-            setting: See `Row`.
-            name: As for `add`.
+    def add_mean(self, quantity: str, values: Sequence[float], **place: Unpack[Place]) -> None:
+        """Adds the mean over runs with different seeds, and its 95 % confidence interval (Student's t).
 
         Raises:
             ValueError: As for `add`; or there is no value.
         """
-        if not values:
-            raise ValueError(f"{quantity}: a mean needs at least one run")
-        found = estimate([float(value) for value in values])
-        self._add(Row(quantity, unit, algorithm, setting, found.mean, name, found.ci95, len(values)))
+        found = estimate(_several(quantity, values))
+        self._add(quantity, found.mean, place, found.ci95, len(values))
 
-    def add_geometric_mean(
-        self,
-        quantity: str,
-        values: Sequence[float],
-        *,
-        unit: str = "",
-        algorithm: str = "",
-        setting: str = "",
-        name: str = "",
-    ) -> None:
-        """Adds the geometric mean of a ratio over runs with different seeds, with the interval of the mean logarithm.
-
-        Args:
-            quantity: See `Row`.
-            values: The ratio of each run, above 0; at least one.
-            unit: See `Row`.
-            algorithm: See `Row`.
-            setting: See `Row`.
-            name: As for `add`.
+    def add_geometric_mean(self, quantity: str, values: Sequence[float], **place: Unpack[Place]) -> None:
+        """Adds the geometric mean of a positive ratio over runs, with the interval of the mean logarithm.
 
         Raises:
             ValueError: As for `add_mean`; or a value is not above 0.
         """
-        if not values:
-            raise ValueError(f"{quantity}: a mean needs at least one run")
-        found = estimate([math.log(value) for value in values])
+        found = estimate([math.log(value) for value in _several(quantity, values)])
         mean = math.exp(found.mean)
         # Half of the width of an interval that is symmetric on a logarithmic axis.
         ci95 = None if found.ci95 is None else mean * math.sinh(found.ci95)
-        self._add(Row(quantity, unit, algorithm, setting, mean, name, ci95, len(values)))
+        self._add(quantity, mean, place, ci95, len(values))
 
-    def _add(self, row: Row) -> None:
+    def _add(
+        self, quantity: str, value: float, place: Place, ci95: float | None = None, runs: int | None = None
+    ) -> None:
+        unit, algorithm, setting = place.get("unit", ""), place.get("algorithm", ""), place.get("setting", "")
+        self._put(Row(quantity, unit, algorithm, setting, value, place.get("name", ""), ci95, runs))
+
+    def _put(self, row: Row) -> None:
         """Adds a row; an empty name is made of its parts."""
         parts = asdict(row)
         name = row.name or ", ".join(parts[each] for each in self._named if parts[each])
@@ -144,20 +123,20 @@ class Rows:
         return len(self._by_name)
 
     def called(self, name: str) -> Row:
-        """The row of that name.
+        """Row with that name.
 
         Raises:
-            KeyError: No row has it.
+            KeyError: The name is unknown.
         """
         return self._by_name[name]
 
     def get(self, quantity: str, algorithm: str = "", setting: str = "") -> float | None:
-        """A figure; None if it was not measured."""
+        """Value; None if it was not measured."""
         row = self._by_key.get((quantity, algorithm, setting))
         return None if row is None else row.value
 
     def value(self, quantity: str, algorithm: str = "", setting: str = "") -> float:
-        """A figure.
+        """Value.
 
         Raises:
             KeyError: It was not measured.
@@ -166,36 +145,40 @@ class Rows:
 
     @property
     def intervals(self) -> dict[str, dict[str, float | None]]:
-        """The means over several runs by name: ``ci95`` and ``runs`` of each."""
+        """Means over several runs by name: ``ci95`` and ``runs`` of each."""
         return {row.name: {"ci95": _finite(row.ci95), "runs": row.runs} for row in self if row.runs is not None}
 
     @property
-    def figures(self) -> dict[str, float]:
-        """The figures by name, as `judge` takes them."""
+    def values(self) -> dict[str, float]:
+        """Values by name, for `judge`."""
         return {row.name: row.value for row in self}
 
     def to_csv(self) -> str:
-        """One line for each figure; a value that is no number, or missing, is empty."""
+        """A line per value. Missing values and NaN are empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for row in self:
-            parts = row.quantity, row.unit, row.algorithm, row.setting
-            writer.writerow([*parts, _finite(row.value), row.ci95, row.runs])
+        writer.writerows(row.cells for row in self)
         return text.getvalue()
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def to_list(self) -> list[dict[str, str | float | None]]:
         """Plain values ready for JSON."""
         return [{**asdict(row), "value": _finite(row.value), "ci95": _finite(row.ci95)} for row in self]
 
     @classmethod
-    def from_list(cls, rows: Iterable[Mapping[str, Any]]) -> Rows:
+    def from_list(cls, rows: Iterable[Mapping[str, str | float | None]]) -> Rows:
         """Rows from the result of `to_list`."""
         found = cls()
         for row in rows:
             value = math.nan if row["value"] is None else float(row["value"])
-            found._add(Row(**{**row, "value": value}))
+            found._put(Row(**{**row, "value": value}))  # type: ignore[arg-type]
         return found
+
+
+def _several(quantity: str, values: Sequence[float]) -> list[float]:
+    if not values:
+        raise ValueError(f"{quantity}: a mean needs at least one run")
+    return [float(value) for value in values]
 
 
 def _finite(value: float | None) -> float | None:

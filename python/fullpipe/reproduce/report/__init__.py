@@ -1,4 +1,4 @@
-"""The reproduction as one page that a browser shows without network."""
+"""Report of a reproduction: one page that a browser shows without network."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 __all__ = ["MOST_BYTES", "write_report"]
 
 MOST_BYTES = 2_200_000
-"""Of the report's page and the playground together: what can be mailed anywhere."""
+"""Largest size of the report's page and the playground together, so that you can mail them."""
 
 
 def write_report(outcomes: Sequence[Outcome], directory: str | os.PathLike[str], *, command: str) -> Path:
-    """Writes ``index.html`` beside the items that `reproduce_all` saved in the directory; pictures are inside it,
-    scenario files are linked. Beside it goes the playground (`fullpipe.playground.page`), which opens an item's
-    scenarios; where the package was built without it, or both together would be more than `MOST_BYTES`, the report has
-    the command alone.
+    """Writes ``index.html`` next to the items that `reproduce_all` saved in the directory. Plots are inside it, and
+    scenario files are linked. The playground (`fullpipe.playground.page`) goes into this directory too, and opens an
+    item's scenarios. Without the playground's page, or if both together exceed `MOST_BYTES`, the report shows the
+    command only.
 
     Args:
-        outcomes: The items to show, paper by paper.
-        directory: Where they are saved.
-        command: What made them, as typed.
+        outcomes: Items to show, in order of papers.
+        directory: Directory of the saved items.
+        command: Command that made them.
 
     Returns:
         The file.
 
     Raises:
-        OSError: An item's picture is not there, or the file can't be written.
+        OSError: A plot of an item is missing, or the file is not writable.
     """
     target = Path(directory, "index.html")
     text = page(outcomes, Path(directory), command=command, playground=True)

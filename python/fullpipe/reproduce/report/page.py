@@ -1,4 +1,4 @@
-"""The page's HTML."""
+"""HTML of the report."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ VARIANTS = {
 }
 
 WORDS = {"pass": "agree", "known": "known discrepancy", "fail": "discrepancy"}
-"""Of items, as the filter says it."""
+"""Names of verdicts in the filter."""
 
 
 def page(outcomes: Sequence[Outcome], directory: Path, *, command: str, playground: bool = False) -> str:
-    """The whole page; see `write_report`. ``playground`` says whether the playground is beside it."""
+    """HTML of the whole page; see `write_report`. With ``playground``, links open the playground in its directory."""
     shown = papers(outcomes, directory)
     items = [item for paper in shown for item in paper["items"]]
     checks = [check for outcome in outcomes for check in outcome.checks]
@@ -55,7 +55,7 @@ def page(outcomes: Sequence[Outcome], directory: Path, *, command: str, playgrou
 
 
 def environment() -> Environment:
-    """The templates: names from outside are shown as they are, whatever HTML or a terminal would take them for."""
+    """Templates. Names from outside are escaped for HTML and printable."""
     made = Environment(
         loader=PackageLoader("fullpipe.reproduce.report"),
         autoescape=True,
@@ -70,7 +70,7 @@ def environment() -> Environment:
 
 
 def _made(outcomes: Sequence[Outcome]) -> list[str]:
-    """What made the items: each thing once where it is the same for all."""
+    """Versions, machines, and dates of the items, each once."""
     versions = dict.fromkeys(f"fullpipe {o.version}{f', {o.build}' if o.build else ''}" for o in outcomes)
     machines = dict.fromkeys(outcome.machine for outcome in outcomes if outcome.machine)
     dates = sorted({outcome.made for outcome in outcomes if outcome.made})
@@ -79,12 +79,12 @@ def _made(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _colours() -> Markup:
-    """Those of algorithms and links, for both schemes."""
+    """Colors of algorithms and links, for both color schemes."""
     dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {properties('dark')} }} }}"
     return Markup(f":root {{ {properties('light')} }}\n{dark}\n")
 
 
 def _own(name: str) -> Markup:
-    """A file of this package, as it is; nothing in it can end the element that it stands in."""
+    """File of this package. Scripts cannot end their element."""
     text = files("fullpipe.reproduce.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
     return Markup(text.replace("</", "<\\/") if name.endswith(".js") else text)

@@ -1,9 +1,9 @@
-"""What an item's scenarios have in common, and in what they differ."""
+"""Common and varying parameters of an item's scenarios."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
@@ -14,8 +14,8 @@ ABSENT = "-"
 
 
 def parameters(scenarios: Mapping[str, Scenario]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """The keys of the scenarios by their paths: those with one value everywhere, and those with several, each with its
-    values in the order of the scenarios; ``-`` where a scenario doesn't have the key.
+    """Keys of the scenarios by path: those with one value everywhere, and those with several values in the order of the
+    scenarios; ``-`` if a scenario lacks the key.
     """
     trees = [dict(_leaves(scenario.to_dict(), "")) for scenario in scenarios.values()]
     paths = dict.fromkeys(path for tree in trees for path in tree)
@@ -24,7 +24,7 @@ def parameters(scenarios: Mapping[str, Scenario]) -> tuple[dict[str, str], dict[
     return common, {path: found for path, found in values.items() if len(found) > 1}
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
+def _leaves(value: object, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, entry in value.items():
             if key != "name":

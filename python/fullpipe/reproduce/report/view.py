@@ -1,4 +1,4 @@
-"""What the page says of each paper and item, as plain values; the templates make HTML of it."""
+"""Content of the report's page as plain values, of which the templates make HTML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from fullpipe._util.inputs import read_json
@@ -24,33 +24,36 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "papers"]
 
+View: TypeAlias = dict[str, Any]
+"""Values for the templates."""
+
 Intervals = Mapping[str, Mapping[str, "float | None"]]
-"""Confidence intervals of means by name, as `Rows.intervals` has them."""
+"""Confidence intervals of means by name (`Rows.intervals`)."""
 
 NO_MEANS: Intervals = {}
-"""Intervals of figures of which none is a mean."""
+"""No intervals."""
 
 KINDS = {"pass": "pass", "documented miss": "known", "fail": "fail"}
-"""The class of each verdict."""
+"""CSS classes of verdicts."""
 
 VERDICTS = {"pass": "agrees", "documented miss": "known discrepancy", "fail": "discrepancy"}
-"""And its words."""
+"""Texts of verdicts."""
 
 ENGINES = {"simulator": "in the simulator", "linux": "on Linux in a virtual machine"}
-"""What ran the scenarios, in words."""
+"""Texts of engines."""
 
 MOST_FIGURES = 6
-"""Figures of a shape that are written out."""
+"""Largest number of a shape's values that are written out."""
 
 MOST_VALUES = 8
-"""Values listed of a parameter that the scenarios vary."""
+"""Largest number of values shown for a varying parameter."""
 
 WIDE = 30.0
-"""How many times the least value the greatest may be on a linear scale of points."""
+"""Largest ratio of values on a linear axis."""
 
 
-def papers(outcomes: Sequence[Outcome], directory: Path) -> list[dict[str, Any]]:
-    """The papers in their order, each with its claim and items."""
+def papers(outcomes: Sequence[Outcome], directory: Path) -> list[View]:
+    """Papers in order, each with its claim and items."""
     groups = [(name, list(group)) for name, group in groupby(outcomes, key=lambda o: o.item.id.partition("/")[0])]
     return [
         {
@@ -63,15 +66,15 @@ def papers(outcomes: Sequence[Outcome], directory: Path) -> list[dict[str, Any]]
     ]
 
 
-def _claim(said: Claim, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """A paper's claim, what came of it in words, and the picture that shows it, if its item is there."""
+def _claim(said: Claim, outcomes: Sequence[Outcome]) -> View:
+    """Claim of a paper, its outcome in words, and its plot if the item is present."""
     by_name = {outcome.item.id.partition("/")[2]: outcome for outcome in outcomes}
     shown = by_name.get(said.item)
     judged_by = said.judged_by or tuple(by_name)
     judged = [check for item in judged_by if item in by_name for check in by_name[item].checks]
     missed = sum(check.status == "fail" for check in judged)
     absent = [item for item in judged_by if item not in by_name]
-    figures = {f"{item}: {name}": value for item, o in by_name.items() for name, value in o.figures.items()}
+    figures = {f"{item}: {name}": value for item, o in by_name.items() for name, value in o.values.items()}
     if absent:
         kind, words = "none", f"Not judged here, without {', '.join(absent)}."
     elif missed:
@@ -93,7 +96,7 @@ def _claim(said: Claim, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
+def _item(outcome: Outcome, directory: Path) -> View:
     intervals = outcome.rows.intervals
     checks = [_check(check, intervals) for check in outcome.checks]
     missed = [check for check in outcome.checks if not check.passed]
@@ -122,9 +125,9 @@ def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
     }
 
 
-def _tries(outcome: Outcome) -> dict[str, Any] | None:
-    """Scenarios that the playground can run: name, link, and command of the first one, and all of them as
-    ``[name, text, command]``. They are packed together, because they are similar. None if there are none.
+def _tries(outcome: Outcome) -> View | None:
+    """Scenarios that the playground can run: name, link, and command of the first one, and all of them as ``[name,
+    text, command]``. They are packed together, because they are similar. None without such scenarios.
     """
     found = {}
     for name, scenario in outcome.scenarios.items():
@@ -144,15 +147,15 @@ def _tries(outcome: Outcome) -> dict[str, Any] | None:
     }
 
 
-def _picture(outcome: Outcome, name: str, directory: Path) -> dict[str, Any]:
+def _picture(outcome: Outcome, name: str, directory: Path) -> View:
     place = f"{outcome.item.id}/{name}"
     drawn = read_json(Path(directory, f"{place}.json"))
     title = drawn["title"] or outcome.item.title
     return {"id": place, "title": title, "drawn": drawn, "svg": f"{quote(place)}.svg", "png": f"{quote(place)}.png"}
 
 
-def _beside(outcome: Outcome) -> list[dict[str, Any]]:
-    """Published beside measured: a panel for each quantity of which several values are printed."""
+def _beside(outcome: Outcome) -> list[View]:
+    """Published and measured values: a panel for each quantity with several published values."""
     quantities: dict[tuple[str, str], list[tuple[Row, Value]]] = {}
     for check in outcome.checks:
         if isinstance(check, Value) and math.isfinite(check.measured):
@@ -161,7 +164,7 @@ def _beside(outcome: Outcome) -> list[dict[str, Any]]:
     return [_panel(", ".join(filter(None, named)), pairs) for named, pairs in quantities.items() if len(pairs) > 1]
 
 
-def _panel(title: str, pairs: Sequence[tuple[Row, Value]]) -> dict[str, Any]:
+def _panel(title: str, pairs: Sequence[tuple[Row, Value]]) -> View:
     numbers = [number for _, value in pairs for number in (value.published, value.measured)]
     return {
         "title": title,
@@ -181,15 +184,14 @@ def _panel(title: str, pairs: Sequence[tuple[Row, Value]]) -> dict[str, Any]:
 
 
 def _range(value: Value) -> tuple[float, float]:
-    """What passes."""
     if value.within_factor is None:
         return value.published - value.allowed, value.published + value.allowed
     low, high = sorted((value.published / value.within_factor, value.published * value.within_factor))
     return low, high
 
 
-def _stories(missed: Iterable[Check], intervals: Intervals = NO_MEANS) -> list[dict[str, Any]]:
-    """For each cause of discrepancies: its text, and the published and measured values of the checks."""
+def _stories(missed: Iterable[Check], intervals: Intervals = NO_MEANS) -> list[View]:
+    """Texts of the causes of discrepancies, with the published and measured values of their checks."""
     causes: dict[str, list[Check]] = {}
     for check in missed:
         causes.setdefault(check.miss if check.status == "documented miss" else "", []).append(check)
@@ -199,10 +201,10 @@ def _stories(missed: Iterable[Check], intervals: Intervals = NO_MEANS) -> list[d
     ]
 
 
-def _check(check: Check, intervals: Intervals = NO_MEANS) -> dict[str, Any]:
-    """A row of the table of checks; means over several runs have their intervals."""
+def _check(check: Check, intervals: Intervals = NO_MEANS) -> View:
+    """Row of the table of checks; means over several runs have their intervals."""
     if isinstance(check, Shape):
-        found: dict[str, Any] = {
+        found: View = {
             "asked": check.required,
             "measured": _figures_of(check, intervals),
             "difference": "",
@@ -222,7 +224,7 @@ def _check(check: Check, intervals: Intervals = NO_MEANS) -> dict[str, Any]:
 
 
 def _figures_of(shape: Shape, intervals: Intervals = NO_MEANS) -> str:
-    """The figures that a shape judges, in full where they are few; of bounds, the extremes."""
+    """Values that a shape checks: all of them if there are few; for bounds, the extremes."""
     if shape.shape == "bounds" and len(shape.figures) == 1:
         ((name, value),) = shape.figures.items()
         return _with_interval(value, intervals.get(name))
@@ -243,7 +245,7 @@ def _tolerance(value: Value) -> str:
 
 
 def _difference(value: Value) -> str:
-    """To two digits beyond the tolerance's first; the ratio where a factor is allowed."""
+    """Difference with two digits beyond the tolerance's first digit; the ratio if a factor is allowed."""
     if not math.isfinite(value.difference):
         return "-"
     if value.within_factor is not None:
@@ -253,7 +255,7 @@ def _difference(value: Value) -> str:
 
 
 def _place(value: Value) -> int | None:
-    """Where the measured value lies on a gauge, in percent: 50 is the published one, 25 to 75 what passes."""
+    """Position of the measured value on a gauge, in percent: 50 is the published value, 25 to 75 passes."""
     return None if math.isnan(value.place) else round(50 + 25 * max(-1.9, min(1.9, value.place)))
 
 
@@ -265,7 +267,7 @@ def _parameters(outcome: Outcome) -> list[tuple[str, str]]:
 
 
 def _made(outcome: Outcome) -> list[tuple[str, str]]:
-    """What made an item's figures."""
+    """Provenance of an item's values."""
     seeds = sorted({scenario.seed for scenario in outcome.scenarios.values()})
     made: Mapping[str, str] = {
         "engine": ENGINES[outcome.engine],
@@ -284,7 +286,7 @@ def _several(values: Sequence[str]) -> str:
 
 
 def _with_interval(value: float, interval: Mapping[str, float | None] | None) -> str:
-    """A figure; of a mean over several runs also half of the width of its 95 % confidence interval."""
+    """Value; for a mean over several runs, also half of the width of its 95 % confidence interval."""
     ci95 = None if interval is None else interval["ci95"]
     if interval is None or ci95 is None:
         return _number(value)
