@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Shown
 from fullpipe._util.files import check_free, readable
@@ -18,7 +18,7 @@ from fullpipe.experiments.failures import all_done, failed_runs, failures, raise
 from fullpipe.metrics import column
 from fullpipe.own import as_algorithm
 from fullpipe.runs.aggregate import Estimate, estimate
-from fullpipe.runs.design import Case, Design, Done, error_line
+from fullpipe.runs.design import Case, Design, Done, Label, error_line
 from fullpipe.runs.engines import ENGINES, check_engines
 from fullpipe.runs.measure import Row, full, name_of
 from fullpipe.runs.notebook import shows_progress
@@ -62,8 +62,8 @@ def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
 
 @shows_progress("runs")
 def duel(
-    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
-    algorithms: Sequence[str | Mapping[str, Any] | type],
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+    algorithms: Sequence[str | Mapping[str, object] | type],
     *,
     buffers: Sequence[str] | None = None,
     seeds: int = 5,
@@ -74,7 +74,7 @@ def duel(
     progress: Callable[[float, float], object] | None = None,
     stop: threading.Event | None = None,
     memory: int | str | None = None,
-    dask: Any = None,
+    dask: object = None,
 ) -> Duel:
     """Runs a scenario's flows with two algorithms in two mixes, and each algorithm's flows of a mix solo. The mixes are
     half and half (every second flow), and one flow of the first algorithm versus all others of the second.
@@ -157,7 +157,7 @@ class Bout:
     mix: str
 
     def scenario(
-        self, scenario: Scenario, algorithms: Sequence[str | Mapping[str, Any]], labels: Sequence[str], part: str
+        self, scenario: Scenario, algorithms: Sequence[str | Mapping[str, object]], labels: Sequence[str], part: str
     ) -> Scenario:
         """Scenario of a part. Each flow is named after its algorithm."""
         every = [
@@ -173,7 +173,7 @@ class Bout:
             side = min(i, 1) if self.mix == AMONG else i % 2
             if part == "beside" or PARTS[side] == part:
                 flows.append({**every[i % len(every)], "algorithm": algorithms[side], "name": labels[side]})
-        changes: dict[str, Any] = {"flows": flows, "series_interval": "off"}
+        changes: dict[str, object] = {"flows": flows, "series_interval": "off"}
         if self.buffer is not None:
             names = [link["name"] for link in scenario.to_dict()["links"]]
             changes[f"links.{names.index('bottleneck') if 'bottleneck' in names else 0}.buffer"] = self.buffer
@@ -181,6 +181,9 @@ class Bout:
 
 
 LABELS = ("buffer", "mix", "part")
+
+Pair = dict[str, Row]
+"""Metrics of an algorithm with a seed: ``alone``, and ``beside`` the other one."""
 
 
 class Duel(Results):
@@ -199,7 +202,7 @@ class Duel(Results):
     def __init__(
         self,
         algorithms: Sequence[str],
-        groups: Sequence[Mapping[str, Any]],
+        groups: Sequence[Row],
         runs: pa.Table | None = None,
         flows: pa.Table | None = None,
         links: pa.Table | None = None,
@@ -226,14 +229,14 @@ class Duel(Results):
         runs = table_of(rows, LABELS)
         return cls(algorithms, groups, runs, flows.table(runs, LABELS), links.table(runs, LABELS))
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """A row per buffer, mix, and algorithm: ``buffer``, ``mix``, ``algorithm``, ``flows``, ``seeds``, and
         ``fair_share`` (fraction of all flows). Means over the seeds, each with ``_ci95``, half of the width of the 95 %
         confidence interval: ``share`` of the goodput, ``goodput_bps``, ``alone_goodput_bps``, ``mean_rtt_s``,
         ``alone_rtt_s``, and the harm by the other algorithm, ``goodput_harm`` and ``rtt_harm`` (`harm`, per seed).
         Seeds with a failed run are left out.
         """
-        found: dict[tuple[Any, ...], dict[int, dict[str, Mapping[str, Any]]]] = {}
+        found: dict[tuple[Label, str, str], dict[int, Pair]] = {}
         for run in self.groups:
             side = found.setdefault((run["buffer"], run["mix"], run["algorithm"]), {})
             side.setdefault(run["seed"], {})["beside" if run["part"] == "beside" else "alone"] = run
@@ -258,7 +261,7 @@ class Duel(Results):
             if pairs
         ]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The algorithms, rows, and groups of all runs as plain values ready for JSON; ``failed`` lists failed runs."""
         names = ("run", *LABELS, "seed", "error")
         failed = [{name: row[name] for name in names} for row in failures(self)]
@@ -339,7 +342,7 @@ GROUP = ("flows", "goodput_bps", "share", "mean_rtt_s", "retransmits")
 """Metrics of `Duel.groups`."""
 
 
-def group_rows(metrics: Row, flows: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+def group_rows(metrics: Row, flows: Row) -> list[Row]:
     """A row per algorithm in a run."""
     names = list(dict.fromkeys(flows["name"]))
     if len(names) == 1:  # solo: the metrics of the run are those of the algorithm
@@ -348,9 +351,9 @@ def group_rows(metrics: Row, flows: Mapping[str, Sequence[Any]]) -> list[dict[st
     return [{"algorithm": name, **{key: metrics[f"groups.{name}.{key}"] for key in GROUP}} for name in names]
 
 
-def _runs_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _runs_of(groups: Sequence[Row]) -> list[Row]:
     """A row per run with the metrics of each algorithm."""
-    runs: dict[tuple[Any, ...], dict[str, Any]] = {}
+    runs: dict[tuple[Label, ...], Row] = {}
     for group in groups:
         place = {key: group[key] for key in (*LABELS, "seed")}
         row = runs.setdefault(tuple(place.values()), {"run": len(runs), **place})
@@ -358,7 +361,7 @@ def _runs_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return list(runs.values())
 
 
-def _estimates(pairs: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
+def _estimates(pairs: Sequence[Pair]) -> Row:
     """Means over the seeds of an algorithm's metrics, versus the other algorithm and solo."""
     values = {
         "share": [pair["beside"]["share"] for pair in pairs],
@@ -369,7 +372,7 @@ def _estimates(pairs: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, An
         "goodput_harm": [_harm(pair, "goodput_bps", more_is_better=True) for pair in pairs],
         "rtt_harm": [_harm(pair, "mean_rtt_s", more_is_better=False) for pair in pairs],
     }
-    row: dict[str, Any] = {}
+    row: Row = {}
     for name, known in values.items():
         told = [value for value in known if value is not None]
         over = estimate(told) if told else Estimate(None, None, None)  # type: ignore[arg-type]
@@ -377,6 +380,6 @@ def _estimates(pairs: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, An
     return row
 
 
-def _harm(pair: Mapping[str, Mapping[str, Any]], name: str, *, more_is_better: bool) -> float | None:
+def _harm(pair: Pair, name: str, *, more_is_better: bool) -> float | None:
     alone, beside = pair["alone"][name], pair["beside"][name]
     return None if alone is None or beside is None else harm(alone, beside, more_is_better=more_is_better)

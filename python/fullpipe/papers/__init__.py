@@ -1,6 +1,6 @@
-"""The papers' tables and figures, regenerated: one package per paper, each item a declaration.
+"""Tables and figures of papers, reproduced: a package per paper, with a declaration per item.
 
-A package has ``ITEMS``; citation, published values and what else is expected are in its ``paper.toml``.
+A package has ``ITEMS``. Citation, published values, and expectations are in its ``paper.toml``.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 __all__ = ["PAPERS", "items", "items_in", "select"]
 
 PAPERS = ("hyun-jang", "ehstcp", "shorten-leith", "survey", "bbr", "beyond", "modern")
-"""The papers; each one's package has its name with underscores."""
+"""Papers. The package of a paper has its name with underscores."""
 
 
 def items(paper: str) -> tuple[Item, ...]:
-    """A paper's items, in the paper's order."""
+    """Items of a paper, in the paper's order."""
     module = import_module(f"fullpipe.papers.{paper.replace('-', '_')}")
     found: tuple[Item, ...] = module.ITEMS
     return found
 
 
 def items_in(directory: str | os.PathLike[str]) -> tuple[Item, ...]:
-    """The items of a paper whose package lies anywhere: a directory with ``ITEMS`` in its ``__init__.py``, and
-    ``paper.toml``. The paper has the directory's name, with hyphens for underscores. Its code is run.
+    """Items of a paper in any directory, which has ``ITEMS`` in its ``__init__.py``, and ``paper.toml``. The paper has
+    the directory's name, with hyphens for underscores. Its code is run.
 
     Raises:
-        InputError: There is no such package, it can't be imported, or its name or items won't do.
+        InputError: The package is missing, not importable, or has a wrong name or wrong items.
     """
     place = Path(directory)
     paper = place.absolute().name.replace("_", "-")
@@ -64,14 +64,14 @@ def items_in(directory: str | os.PathLike[str]) -> tuple[Item, ...]:
 
 
 def select(name: str | None, papers: Sequence[str | os.PathLike[str]] = ()) -> list[Item]:
-    """The items meant by ``paper/item`` or ``paper``; by None all, or where directories of papers are given all theirs.
+    """Items of ``paper/item`` or ``paper``; for None all items, or all items of the given directories.
 
     Args:
-        name: What is meant.
-        papers: Directories of papers, besides our own.
+        name: Name of an item or a paper.
+        papers: Directories of papers outside this package.
 
     Raises:
-        InputError: There is no such paper or item.
+        InputError: The paper or item is unknown.
     """
     theirs = [item for directory in papers for item in items_in(directory)]
     ours = [item for paper in PAPERS for item in items(paper)] if name is not None or not theirs else []
@@ -83,7 +83,7 @@ def select(name: str | None, papers: Sequence[str | os.PathLike[str]] = ()) -> l
 
 
 def _package(place: Path) -> ModuleType:
-    """The package in a directory, imported again; its modules may import each other (``from . import theory``)."""
+    """Package in a directory, imported again. Its modules may import each other (``from . import theory``)."""
     name = f"fullpipe_paper_{place.absolute().name}"
     for known in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
         del sys.modules[known]

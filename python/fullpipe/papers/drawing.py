@@ -1,10 +1,10 @@
-"""What the papers' pictures and measurements share: panels over time, one flow's or link's samples."""
+"""Plots and measurements that papers share: panels over time, samples of a flow or link, and common scenarios."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     Samples = NDArray[np.float64]
 
-__all__ = ["flow_samples", "link_samples", "loss_percent", "loss_times", "mean_between", "panels", "utilization"]
+Pen: TypeAlias = dict[str, Any]
+"""Line style, as `pen` makes it."""
+
+__all__ = ["Pen", "flow_samples", "link_samples", "loss_percent", "loss_times", "mean_between", "panels", "utilization"]
 
 
 @contextmanager
@@ -33,16 +36,16 @@ def panels(
     width: float = 9.0,
     height: float = 2.1,
 ) -> Iterator[tuple[Figure, list[list[Axes]]]]:
-    """A figure in the house style and its panels, row by row.
+    """Figure in the house style, with rows of panels.
 
     Args:
         rows: Title and unit of each row.
-        columns: Panels side by side; they share the vertical axis.
-        common_x: They share the horizontal axis too.
-        title: Of the whole figure.
-        xlabel: Under the last row.
-        width: Inches.
-        height: Inches a row.
+        columns: Panels in a row, with a common vertical axis.
+        common_x: Whether they have a common horizontal axis.
+        title: Title of the figure.
+        xlabel: Label under the last row.
+        width: Width in inches.
+        height: Height of a row in inches.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -63,38 +66,38 @@ def panels(
 
 
 def flow_samples(result: Result, flow: int, *names: str) -> tuple[Samples, ...]:
-    """Sample times of a flow, seconds, and its series of the names given."""
+    """Sample times of a flow, seconds, and the named series."""
     columns = result.columns("series")
     own = to_numpy(columns["flow"]) == flow
     return tuple(to_numpy(columns[name])[own] for name in ("t_s", *names))
 
 
 def link_samples(result: Result, *names: str, link: int = 0) -> tuple[Samples, ...]:
-    """Sample times of a link, seconds, and its series of the names given."""
+    """Sample times of a link, seconds, and the named series."""
     columns = result.columns("link_series")
     own = to_numpy(columns["link"]) == link
     return tuple(to_numpy(columns[name])[own] for name in ("t_s", *names))
 
 
 def utilization(result: Result, link: int = 0) -> float:
-    """Of a link, outside the warm-up."""
+    """Utilization of a link after the warm-up."""
     return float(to_numpy(result.columns("links")["utilization"])[link])
 
 
 def loss_percent(result: Result, link: int = 0) -> float:
-    """Of what came to a link, outside the warm-up."""
+    """Loss rate of a link after the warm-up, in percent."""
     return 100 * float(to_numpy(result.columns("links")["loss_rate"])[link])
 
 
 def mean_between(t_s: Samples, values: Samples, begin_s: float, end_s: float) -> float:
-    """Mean of the samples after ``begin_s`` and up to ``end_s`` that have a value; NaN if there are none."""
+    """Mean of the samples after ``begin_s`` and up to ``end_s``; NaN without samples."""
     chosen = values[(t_s > begin_s) & (t_s <= end_s) & np.isfinite(values)]
     return float(chosen.mean()) if len(chosen) else float("nan")
 
 
 def loss_times(result: Result, flow: int) -> Samples:
-    """When a flow's slow-start threshold changed, seconds, to the next sample: once per loss episode or timeout, unless
-    one leaves the threshold exactly as it was.
+    """Times of changes of a flow's slow-start threshold, in seconds and to the next sample: one per loss episode or
+    timeout that changes the threshold.
     """
     t_s, threshold = flow_samples(result, flow, "ssthresh_packets")
     known = np.where(np.isfinite(threshold), threshold, 0.0)

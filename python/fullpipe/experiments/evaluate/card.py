@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import fullpipe
 from fullpipe._util.display import Shown
@@ -18,6 +18,7 @@ from fullpipe.experiments.evaluate.cell import CANDIDATE, Cell, Role, Rule
 from fullpipe.experiments.evaluate.cells import CELLS
 from fullpipe.experiments.evaluate.cells.queues import ADDRESSED_BELOW_S
 from fullpipe.experiments.evaluate.criteria import CRITERIA, Criterion
+from fullpipe.experiments.evaluate.data import CardData, CriterionData, ExperimentData, FigureData, KernelData
 from fullpipe.experiments.evaluate.extent import run_of, seeds_used
 from fullpipe.experiments.evaluate.judging import BARS, WHO, Compared, JudgedCell, Runs, Values, corrected
 from fullpipe.experiments.evaluate.preset import Tree
@@ -25,6 +26,7 @@ from fullpipe.experiments.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABL
 from fullpipe.experiments.evaluate.statement import Statement
 from fullpipe.experiments.failures import failed_runs
 from fullpipe.metrics import metric
+from fullpipe.runs.measure import Row
 from fullpipe.runs.results import Results, table_of
 from fullpipe.scenario import Scenario
 
@@ -34,28 +36,28 @@ BREAKER = 0.1
 """Loss rate over 10 s above which a circuit breaker may end a flow (RFC 8084)."""
 
 BREAKER_NOTE = (
-    "Each seed's worst 10 s, the warm-up included. More than 10 % is worse where no standard loses so many in any seed."
+    "Worst 10 s of each seed, with the warm-up. More than 10 % is worse unless a standard exceeds it in some seed."
 )
 
 RISKS = (
-    "There are no limits of receivers or processors.",
-    "Real-time traffic does not adapt; RFC 8867's does.",
-    "The bar for harm has CUBIC's own record on NewReno at large products of bandwidth and delay: read both victims.",
-    "No verdict uses a threshold of RFC 9743, which gives none (section 5).",
+    "Receivers and processors have no limits.",
+    "Real-time traffic does not adapt, unlike that of RFC 8867.",
+    "The baseline of harm includes CUBIC's harm to NewReno at large bandwidth-delay products: compare both victims.",
+    "Thresholds are fullpipe's, because RFC 9743 gives none (section 5).",
 )
 
 LABELS = ("criterion", "cell", "setting", "role", "victim", "other")
 
-COLUMNS = ("RFC 9743", "criterion", "word", "cells run", "settings", "where")
+COLUMNS = ("RFC 9743", "criterion", "verdict", "test cases run", "configurations", "where")
 """Headings of the printed table."""
 
 DIGITS = 6
 """Significant digits of values on the card."""
 
 KERNEL_NOTE = (
-    "Both engines have the same scenario, but other random choices, so that seeds are not paired; the guest's hosts "
-    "take the time that they take. Its percentiles of RTTs are of the kernel's smoothed RTT, read each 100 ms; how "
-    "long packets wait in the queue it does not tell."
+    "Both engines run one scenario with different random choices, so that seeds are not paired. The guest's hosts "
+    "have their own processing times. Percentiles of RTTs are of the kernel's smoothed RTT, sampled every 100 ms. The "
+    "kernel does not report queueing delays."
 )
 
 
@@ -75,7 +77,7 @@ class Kernel:
     settings: int
     failures: Mapping[str, str]
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> KernelData:
         """Plain values ready for JSON."""
         whys = list(dict.fromkeys(self.failures.values()))
         return {
@@ -102,8 +104,8 @@ class Card(Results):
 
     def __init__(
         self,
-        data: dict[str, Any],
-        runs: Sequence[Mapping[str, Any]] = (),
+        data: CardData,
+        runs: Sequence[Row] = (),
         trees: Mapping[tuple[str, str, str], Tree] | None = None,
     ) -> None:
         self.data = data
@@ -118,7 +120,7 @@ class Card(Results):
         label: str,
         profile: str,
         seeds: tuple[int, int],
-        flow_keys: dict[str, Any],
+        flow_keys: Mapping[str, object],
         cells: Sequence[JudgedCell],
         runs: Runs,
         trees: Mapping[tuple[str, str, str], Tree],
@@ -136,7 +138,7 @@ class Card(Results):
             for criterion in CRITERIA
             if not only or any(criterion.id in cell.cell.criteria for cell in cells) or criterion.id in only
         ]
-        data = {
+        data: CardData = {
             "algorithm": label,
             **({"flow_keys": flow_keys} if flow_keys else {}),
             "profile": profile,
@@ -149,8 +151,10 @@ class Card(Results):
             "risks": list(RISKS),
         }
         names = ("cell", "setting", "role", "seed", "error")
-        failed = [{name: row[name] for name in names} for row in rows if row.get("error") is not None]
-        return cls({**data, **({"failed": failed} if failed else {})}, rows, trees)
+        data["failed"] = [{name: row[name] for name in names} for row in rows if row.get("error") is not None]
+        if not data["failed"]:
+            del data["failed"]
+        return cls(data, rows, trees)
 
     @property
     def worse(self) -> list[str]:
@@ -161,7 +165,7 @@ class Card(Results):
         """Verdict of a criterion."""
         return next(str(one["verdict"]) for one in self.data["criteria"] if one["id"] == section)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Content of the card. Each criterion has its test cases as ``experiments``, and as ``cells``, an alias."""
         criteria = [{**one, "cells": one["experiments"]} for one in self.data["criteria"]]
         return {**self.data, "criteria": criteria}
@@ -269,8 +273,8 @@ class Card(Results):
             for figure in cell["figures"].values()
             for row in beside(figure, self.data["algorithm"])
         ]
-        columns = ("cell", "setting", "figure", "of, or beside", "simulator", "Linux")
-        table = [Shown("The kernel beside the simulator", columns, rows, 4)] if rows else []
+        columns = ("test case", "configuration", "metric", "algorithm", "simulator", "Linux")
+        table = [Shown("Real kernel and simulator", columns, rows, 4)] if rows else []
         return [*table, kernel_line(self.data["linux"])]
 
     def __repr__(self) -> str:
@@ -280,11 +284,11 @@ class Card(Results):
 def _criterion(
     criterion: Criterion,
     cells: Sequence[JudgedCell],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Row],
     statement: Statement,
     asked: str,
-) -> dict[str, object]:
-    line: dict[str, Any] = {"id": criterion.id, "title": criterion.title, "asks": criterion.asks}
+) -> CriterionData:
+    line: CriterionData = {"id": criterion.id, "title": criterion.title, "asks": criterion.asks}
     if criterion.id in statement.excludes:
         return {**line, "verdict": NOT_APPLICABLE, "where": "", "why": "excluded by its authors", "experiments": []}
     if criterion.stated:
@@ -293,23 +297,19 @@ def _criterion(
         return {**line, "verdict": verdict, "where": "", "why": said or "no run can answer it", "experiments": []}
     if criterion.id == "7.2":
         places = {(row["cell"], row["setting"]) for row in rows if row.get("worst_loss_rate") is not None}
-        return {**line, **_part_run([cell for cell in CELLS if cell.settings], places), **_breaker(rows, asked)}
+        part = _part_run([cell for cell in CELLS if cell.settings], places)
+        return cast("CriterionData", {**line, **part, **_breaker(rows, asked)})
     own = corrected([cell for cell in cells if criterion.id in cell.cell.criteria])
     verdict = worst(cell.verdict for cell in own)
     why = "; ".join(f"{cell.cell.id}: {cell.why}" for cell in own if cell.why and cell.verdict == NOT_RUN)
-    more = {"addressed": _addressed(own)} if criterion.id == "5.1.2" and _addressed(own) is not None else {}
-    return {
-        **line,
-        "verdict": verdict,
-        "where": _where(own, verdict),
-        "why": why,
-        **more,
-        **_part_run(
-            [cell for cell in CELLS if criterion.id in cell.criteria],
-            {(cell.cell.id, one.setting) for cell in own for one in cell.compared},
-        ),
-        "experiments": [_cell(cell, asked) for cell in own],
-    }
+    addressed = _addressed(own) if criterion.id == "5.1.2" else None
+    more = {} if addressed is None else {"addressed": addressed}
+    places = {(cell.cell.id, one.setting) for cell in own for one in cell.compared}
+    part = _part_run([cell for cell in CELLS if criterion.id in cell.criteria], places)
+    experiments = [_cell(cell, asked) for cell in own]
+    where = _where(own, verdict)
+    whole = {**line, "verdict": verdict, "where": where, "why": why, **more, **part, "experiments": experiments}
+    return cast("CriterionData", whole)
 
 
 def _part_run(cells: Sequence[Cell], places: Collection[tuple[str, str]]) -> dict[str, int]:
@@ -346,7 +346,7 @@ def _beyond(one: Compared) -> float:
     return (judgement.mean - judgement.margin) / (judgement.margin or 1.0) if judgement else -math.inf
 
 
-def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, object]:
+def _breaker(rows: Sequence[Row], asked: str) -> CriterionData:
     """Section 7.2: whether the candidate's runs lose more than a tenth within 10 s and no standard's runs do."""
     found: dict[tuple[str, str, str], dict[str, Values]] = {}
     for row in rows:
@@ -360,9 +360,11 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, object]
     verdict = worst(one.verdict for _, one in judged)
     # The card has the violations, or the configuration closest to the limit.
     shown = [one for _, one in judged if _most(one.candidate) > 100 * BREAKER] or [one for _, one in judged[:1]]
-    cell = Cell("breaker", ("7.2",), "the 10 s of each run above in which the bottleneck drops most", note=BREAKER_NOTE)
+    cell = Cell("breaker", ("7.2",), "worst 10 s of each run: packets dropped at the bottleneck", note=BREAKER_NOTE)
     cells = [{**_cell(JudgedCell(cell, shown), asked), "verdict": verdict, "command": asked}] if judged else []
-    return {"verdict": verdict, "where": where, "why": "" if judged else "no runs", "experiments": cells}
+    return cast(
+        "CriterionData", {"verdict": verdict, "where": where, "why": "" if judged else "no runs", "experiments": cells}
+    )
 
 
 def _broken(cell: str, setting: str, victim: str, values: Mapping[str, Values]) -> Compared:
@@ -402,17 +404,20 @@ def _addressed(cells: Sequence[JudgedCell]) -> bool | None:
     return None
 
 
-def _cell(cell: JudgedCell, asked: str) -> dict[str, object]:
-    return {
-        "id": cell.cell.id,
-        "title": cell.cell.title,
-        "verdict": cell.verdict,
-        "why": cell.why,
-        **_settings_run(cell),
-        "note": cell.cell.note,
-        "command": f"{asked} --only {cell.cell.id}",
-        "figures": {f"{one.setting}: {one.title}": _figures(one) for one in cell.compared},
-    }
+def _cell(cell: JudgedCell, asked: str) -> ExperimentData:
+    return cast(
+        "ExperimentData",
+        {
+            "id": cell.cell.id,
+            "title": cell.cell.title,
+            "verdict": cell.verdict,
+            "why": cell.why,
+            **_settings_run(cell),
+            "note": cell.cell.note,
+            "command": f"{asked} --only {cell.cell.id}",
+            "figures": {f"{one.setting}: {one.title}": _figures(one) for one in cell.compared},
+        },
+    )
 
 
 def _settings_run(cell: JudgedCell) -> dict[str, int]:
@@ -420,7 +425,7 @@ def _settings_run(cell: JudgedCell) -> dict[str, int]:
     return {"settings_run": ran, "settings_in_all": whole} if whole else {}
 
 
-def _figures(one: Compared) -> dict[str, object]:
+def _figures(one: Compared) -> FigureData:
     judged = one.judgement
     numbers = (
         {
@@ -436,25 +441,28 @@ def _figures(one: Compared) -> dict[str, object]:
         if judged
         else {}
     )
-    return {
-        "setting": one.setting,
-        "metric": one.metric,
-        "title": one.title,
-        "unit": one.unit,
-        "rule": str(one.rule),
-        **({"victim": one.victim} if one.victim else {}),
-        "verdict": one.verdict,
-        **({"why": one.why} if one.why else {}),
-        **({"limit": one.limit} if one.limit is not None else {}),
-        **numbers,
-        **({"starves": True} if one.starved else {}),
-        **({"among_many": True} if one.among_many else {}),
-        **({"shares": {role: _short(share) for role, share in one.shares.items()}} if one.shares else {}),
-        **({"times_tcp": _all_short(one.times_tcp)} if one.times_tcp else {}),
-        "candidate": [_short(value) for value in one.candidate],
-        **{bar: [_short(value) for value in one.standards.get(bar, ())] for bar in BARS},
-        **_kernels(one),
-    }
+    return cast(
+        "FigureData",
+        {
+            "setting": one.setting,
+            "metric": one.metric,
+            "title": one.title,
+            "unit": one.unit,
+            "rule": str(one.rule),
+            **({"victim": one.victim} if one.victim else {}),
+            "verdict": one.verdict,
+            **({"why": one.why} if one.why else {}),
+            **({"limit": one.limit} if one.limit is not None else {}),
+            **numbers,
+            **({"starves": True} if one.starved else {}),
+            **({"among_many": True} if one.among_many else {}),
+            **({"shares": {role: _short(share) for role, share in one.shares.items()}} if one.shares else {}),
+            **({"times_tcp": _all_short(one.times_tcp)} if one.times_tcp else {}),
+            "candidate": [_short(value) for value in one.candidate],
+            **{bar: [_short(value) for value in one.standards.get(bar, ())] for bar in BARS},
+            **_kernels(one),
+        },
+    )
 
 
 def _kernels(one: Compared) -> dict[str, object]:

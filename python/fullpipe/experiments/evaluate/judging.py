@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from fullpipe.experiments.evaluate.cell import (
     CANDIDATE,
@@ -81,7 +80,7 @@ class Runs:
         rows = self._rows.get((cell, setting, role), {})
         return [rows[seed].get(key) for seed in sorted(rows)]
 
-    def rows(self) -> list[dict[str, object]]:
+    def rows(self) -> list[dict[str, str | float | None]]:
         """A row per run; with the column ``error`` if a run failed."""
         return [
             {
@@ -205,15 +204,14 @@ def _beside(cell: Cell, setting: Setting, runs: Runs, there: Runs | None) -> lis
     if there is None or not there.has_any(cell.id, setting.name):
         return here
     real = {one.metric: one for one in _compare(cell, setting, there)}
-    return [replace(one, asked_linux=True, **_from_kernel(real.get(one.metric))) for one in here]
+    return [_with_kernel(one, real.get(one.metric)) for one in here]
 
 
-def _from_kernel(one: Compared | None) -> dict[str, Any]:
-    if one is None:
-        return {}
-    values = {CANDIDATE: one.candidate, **one.standards}
+def _with_kernel(one: Compared, real: Compared | None) -> Compared:
+    one = replace(one, asked_linux=True)
+    values = {} if real is None else {CANDIDATE: real.candidate, **real.standards}
     known = any(value is not None for each in values.values() for value in each)
-    return {"linux": values, "linux_shares": one.shares} if known else {}
+    return replace(one, linux=values, linux_shares=real.shares) if real is not None and known else one
 
 
 def _compare(cell: Cell, setting: Setting, runs: Runs) -> list[Compared]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from fullpipe.experiments.evaluate.cell import Rule
+from fullpipe.experiments.evaluate.data import CardData, CriterionData, FigureData, KernelData
 from fullpipe.experiments.evaluate.extent import run_of, seeds_used
 from fullpipe.experiments.evaluate.judging import BARS
 from fullpipe.experiments.evaluate.rules import BADNESS, BETTER, INCONCLUSIVE, NO_WORSE, TIMES_TCP, WORSE
@@ -26,7 +27,7 @@ LEFT, RIGHT = 76, 312
 """Pixels of a plot at its original size."""
 
 
-def card_page(data: Mapping[str, Any], tries: Mapping[str, Sequence[tuple[str, str]]] | None = None) -> str:
+def card_page(data: CardData, tries: Mapping[str, Sequence[tuple[str, str]]] | None = None) -> str:
     """Self-contained HTML page without scripts and requests.
 
     Args:
@@ -58,7 +59,7 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def deciding(criterion: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+def deciding(criterion: CriterionData) -> tuple[str, FigureData] | None:
     """Comparison that gives a criterion's verdict, and its test case: the one furthest beyond its margin."""
     judged = [
         (cell["id"], one)
@@ -69,7 +70,7 @@ def deciding(criterion: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | No
     return max(judged, key=lambda each: _beyond(each[1])) if judged else None
 
 
-def gauge(figure: Mapping[str, Any]) -> Markup:
+def gauge(figure: FigureData) -> Markup:
     """Difference from the baseline with its interval. The range of "no worse" is gray, and worse is on the right. For a
     limit, the plot has the worst seed and the range of the seeds, with the limit in the middle. For means that are too
     close to count, it has their difference. The dot is hollow if another rule gives the verdict.
@@ -117,7 +118,7 @@ def gauge(figure: Mapping[str, Any]) -> Markup:
     )
 
 
-def _scale(figure: Mapping[str, Any], span: float, high: float) -> list[tuple[float, str, str]]:
+def _scale(figure: FigureData, span: float, high: float) -> list[tuple[float, str, str]]:
     """Labels below a gauge with their positions: both ends, the middle, and the end of the gray range."""
     if "limit" in figure:
         limit = figure["limit"]
@@ -134,16 +135,16 @@ def _scale(figure: Mapping[str, Any], span: float, high: float) -> list[tuple[fl
     return list(zip(values, ("", "mid", "mid", "end"), texts, strict=True))
 
 
-def _is_harm(figure: Mapping[str, Any]) -> bool:
+def _is_harm(figure: FigureData) -> bool:
     return bool(figure["rule"] == Rule.HARM)
 
 
-def _points(figure: Mapping[str, Any]) -> str:
+def _points(figure: FigureData) -> str:
     """Unit of differences."""
     return "points" if figure["unit"] == "%" else str(figure["unit"])
 
 
-def _otherwise(figure: Mapping[str, Any]) -> str:
+def _otherwise(figure: FigureData) -> str:
     """Reason for a verdict that differs from interval and gray range; empty if it does not."""
     if figure.get("starves"):
         return "starves it"
@@ -154,9 +155,9 @@ def _otherwise(figure: Mapping[str, Any]) -> str:
     return ""
 
 
-def dots(figure: Mapping[str, Any]) -> Markup:
+def dots(figure: FigureData) -> Markup:
     """Values of each seed as dots, with mean and 95 % interval, for the candidate and the standards."""
-    rows = [(name, _known(figure[name])) for name in ("candidate", *BARS)]
+    rows = [(name, _known(_values(figure, name))) for name in ("candidate", *BARS)]
     every = [value for _, values in rows for value in values]
     if not every:
         return Markup("")
@@ -206,7 +207,7 @@ def dots(figure: Mapping[str, Any]) -> Markup:
     )
 
 
-def told(figure: Mapping[str, Any]) -> str:
+def told(figure: FigureData) -> str:
     """Comparison in words."""
     if "difference" not in figure:
         return str(figure.get("why", ""))
@@ -235,28 +236,32 @@ def told(figure: Mapping[str, Any]) -> str:
     return f"{ratios} times {figure['bar']}'s cost{other}"
 
 
-def beside(figure: Mapping[str, Any], algorithm: str) -> list[tuple[str, str, str]]:
+def beside(figure: FigureData, algorithm: str) -> list[tuple[str, str, str]]:
     """Rows with a metric on a real kernel: label, and mean with minimum and maximum in the simulator and on Linux."""
     there = figure.get("linux", {})
     return [
-        (algorithm if role == "candidate" else role, _spread(_known(figure[role])), _spread(_known(there[role])))
+        (
+            algorithm if role == "candidate" else role,
+            _spread(_values(figure, role)),
+            _spread(there[role]),
+        )
         for role in ("candidate", *BARS)
         if role in there
     ]
 
 
-def kernel_line(kernel: Mapping[str, Any]) -> str:
+def kernel_line(kernel: KernelData) -> str:
     """Summary of the runs on a real kernel."""
     if not kernel["settings"]:
-        return "No setting of these cells is run on a real kernel: it runs duel, bloat and shallow up to 50 Mbit/s."
+        return "The real kernel runs duel, bloat, and shallow up to 50 Mbit/s, and none of them is on this card."
     failed = kernel["failed_runs"]
     lost = f" {failed} of its runs failed, and are missing: {kernel['why']}." if failed else ""
     version, seeds = kernel["kernel"].removeprefix("linux-image-"), kernel["seeds"]
-    made = f"Linux {version} in a virtual machine, {seeds} seeds in {kernel['settings']} settings"
-    return f"{made}: a check of the simulator, which gives no word.{lost} {kernel['note']}"
+    made = f"Linux {version} in a virtual machine, {seeds} seeds in {kernel['settings']} configurations"
+    return f"{made}: a check of the simulator without a verdict.{lost} {kernel['note']}"
 
 
-def ran(criterion: Mapping[str, Any]) -> str:
+def ran(criterion: CriterionData) -> str:
     """Numbers of test cases and configurations that were run."""
     parts = zip(run_of(criterion), ("cell", "setting"), strict=True)
     return ", ".join(f"{part} {what}{'' if part.endswith(' of 1') else 's'}" for part, what in parts if part)
@@ -267,6 +272,10 @@ def number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
 
 
+def _values(figure: FigureData, label: str) -> Sequence[float | None]:
+    return cast("Sequence[float | None]", figure.get(label, ()))
+
+
 def _known(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
@@ -275,13 +284,14 @@ def _mean(values: Sequence[float]) -> str:
     return number(math.fsum(values) / len(values)) if values else "unknown"
 
 
-def _spread(values: Sequence[float]) -> str:
+def _spread(seeds: Sequence[float | None]) -> str:
     """Mean, and minimum and maximum in brackets if there are several values."""
+    values = _known(seeds)
     low, high = (number(end) for end in (min(values), max(values))) if values else ("", "")
     return _mean(values) if low == high else f"{_mean(values)} ({low} to {high})"
 
 
-def _beyond(figure: Mapping[str, Any]) -> float:
+def _beyond(figure: FigureData) -> float:
     if figure.get("starves"):
         return math.inf
     if "apart" in figure:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from fullpipe import models
 from fullpipe._util.text import quoted, unknown
@@ -86,7 +85,7 @@ class Mix:
     rtt_max_s: float
     web_load: float = 0.0
     packet_size: int = 1000
-    queue: str | Mapping[str, Any] = "drop-tail"
+    queue: str | Mapping[str, object] = "drop-tail"
     sized: str = BUFFER
     tables: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
@@ -126,7 +125,12 @@ class Mix:
     @property
     def what(self) -> str:
         """Name of the size in tables: "buffer", or "target of codel"."""
-        return BUFFER if self.sized == BUFFER else f"{self.sized} of {_name(self.queue)}"
+        return BUFFER if self.sized == BUFFER else f"{self.sized} of {self.queue_name}"
+
+    @property
+    def queue_name(self) -> str:
+        """Name of the queueing discipline."""
+        return _name(self.queue)
 
     @property
     def most_packets(self) -> int:
@@ -193,7 +197,7 @@ class Mix:
         link_s = self.rtt_min_s / 4
         starts = WARMUP_ROUNDS / 5 * self.rtt_max_s if flows > 1 else 0.0
         noise_s = self.packet_s if flows > 1 else 0.0
-        keys: dict[str, Any] = {
+        keys: dict[str, object] = {
             "duration": _time(length_s),
             "warmup": _time(self.warmup_s(flows, buffer_packets)),
             "seed": seed,
@@ -229,13 +233,13 @@ class Mix:
                     "min_rto": _time(self.rtt_max_s + RTO_ABOVE_RTT_S),
                 }
             ]
-        return Scenario(**keys)
+        return Scenario.from_dict(keys)
 
     def _link(self, size: int) -> dict[str, object]:
         if self.sized == BUFFER:
             return {"buffer": f"{size} packets", "queue": self.queue}
         of_queue = dict(self.queue) if isinstance(self.queue, Mapping) else {"name": self.queue}
-        way = WAYS[_parameter(of_queue["name"], self.sized).kind]
+        way = WAYS[_parameter(_name(of_queue), self.sized).kind]
         text = way.format(packets=size, time=_time(size * self.packet_s), bytes=size * self.packet_size)
         return {"buffer": f"{self.most_packets} packets", "queue": {**of_queue, self.sized: text}}
 

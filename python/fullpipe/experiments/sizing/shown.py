@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Shown
 from fullpipe.experiments.sizing.mix import BUFFER, MOST_BDP
 from fullpipe.metrics import column
+from fullpipe.runs.measure import Row
 
 if TYPE_CHECKING:
     from fullpipe.experiments.sizing.mix import Mix
 
 __all__ = ["show"]
 
-Rows = Sequence[Mapping[str, Any]]
+Rows = Sequence[Row]
 
 
 def show(mix: Mix, rows: Rows) -> list[Shown | str]:
@@ -39,7 +40,7 @@ def _link(mix: Mix) -> str:
     web = f", web transfers asking for {100 * mix.web_load:g} %" if mix.web_load else ""
     rtts = f"{1e3 * mix.rtt_min_s:.1f} ms"
     rtts = rtts if mix.rtt_min_s == mix.rtt_max_s else f"{rtts} to {1e3 * mix.rtt_max_s:.1f} ms"
-    queue = "" if mix.queue == "drop-tail" else f", {mix.queue if isinstance(mix.queue, str) else mix.queue['name']}"
+    queue = "" if mix.queue == "drop-tail" else f", {mix.queue_name}"
     bdp = f"one BDP is {_count(mix.bdp_packets)} packets of {mix.packet_size} bytes"
     return f"{mix.rate_bps / 1e6:.2f} Mbit/s, RTT {rtts}{queue}{web}; {bdp}"
 
@@ -101,7 +102,7 @@ def _table(title: str, rows: Rows, cells: Mapping[str, Sequence[str]]) -> Shown:
     return Shown(title, ("target", "algorithm", "flows", *cells), texts, left=3)
 
 
-def _why(mix: Mix, row: Mapping[str, Any]) -> str:
+def _why(mix: Mix, row: Row) -> str:
     """Reason for a missing answer."""
     flows = f"{row['flows']} flow{'s' if row['flows'] > 1 else ''}"
     at = f"{_count(row['at_packets'])} packet{'s' if row['at_packets'] > 1 else ''}"

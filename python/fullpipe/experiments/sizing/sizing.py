@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe import models
 from fullpipe._util.display import Shown
@@ -67,17 +67,17 @@ def size(
     *,
     flows: Sequence[int],
     target: Sequence[float | str],
-    algorithms: Sequence[str | Mapping[str, Any]],
+    algorithms: Sequence[str | Mapping[str, object]],
     web_load: float = 0.0,
     packet_size: int = 1000,
-    queue: str | Mapping[str, Any] = "drop-tail",
+    queue: str | Mapping[str, object] = "drop-tail",
     sized: str = BUFFER,
     seeds: int = 5,
     precision: float = 0.05,
     curve: bool = False,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    dask: Any = None,
+    dask: object = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
     memory: int | str | None = None,
@@ -183,7 +183,7 @@ class Sizing(Results):
 
     KIND = "size"
 
-    def __init__(self, mix: Mix, rows: Sequence[Mapping[str, Any]], runs: pa.Table) -> None:
+    def __init__(self, mix: Mix, rows: Sequence[Row], runs: pa.Table) -> None:
         self.mix = mix
         self.rows = [dict(row) for row in rows]
         super().__init__(("algorithm", "flows", f"{mix.column}_packets"), runs)
@@ -207,7 +207,7 @@ class Sizing(Results):
 
         return pa.Table.from_pylist(self.rows)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Mix and rows as plain values ready for JSON."""
         mix = {**asdict(self.mix), "bdp_packets": self.mix.bdp_packets}
         if not mix["tables"]:
@@ -273,7 +273,7 @@ class Case:
     curve: bool = False
     part_bytes: int | None = None
     runner: Runner = field(default_factory=lambda: Runner(RunOptions()))
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     samples: dict[int, list[Figures]] = field(default_factory=dict)
 
     def run(self, stop: threading.Event) -> None:
@@ -291,7 +291,7 @@ class Case:
             for part in CURVE_BDP:
                 search.sample(max(1, round(part * self.mix.bdp_packets)))
 
-    def tried(self) -> list[dict[str, Any]]:
+    def tried(self) -> list[Row]:
         """A row per run."""
         names = ("algorithm", "flows", f"{self.mix.column}_packets", "seed")
         return [
@@ -343,7 +343,7 @@ class Case:
                 raise InputError(f"target: {quoted(condition.text)}: the simulator does not measure that")
         return {**known, **{name: known.get(name) for name in MEASURED}}
 
-    def _row(self, target: Target, answer: Answer) -> dict[str, Any]:
+    def _row(self, target: Target, answer: Answer) -> Row:
         mix, bdp, size = self.mix, self.mix.bdp_packets, answer.bracket.high
         used = target.utilization
         runs = self.samples[answer.at]
@@ -417,7 +417,7 @@ def _over(runs: Sequence[Figures]) -> dict[str, float | None]:
     return row
 
 
-def _tables(algorithms: Sequence[str | Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+def _tables(algorithms: Sequence[str | Mapping[str, object]]) -> dict[str, Mapping[str, object]]:
     """Algorithms with parameters, by the names that stand for them."""
     tables = {with_params(one): one for one in algorithms if isinstance(one, Mapping)}
     parts = {name for one in algorithms if isinstance(one, str) for name in parts_of(one)}

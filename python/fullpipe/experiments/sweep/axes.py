@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from fullpipe._util.text import hint, listed, quoted, unknown, with_params
 from fullpipe.errors import InputError, ScenarioError
+from fullpipe.runs.design import Label
 from fullpipe.scenario.quantity import SYMBOLS, Quantity
 
 __all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "find_axis", "find_value", "read_axes"]
@@ -37,6 +38,9 @@ RANGE_KEYS = ("from", "to", "step", "count", "scale")
 
 Real = float | Fraction
 
+Value: TypeAlias = Any
+"""Value of a key: anything that a scenario can hold."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -49,11 +53,11 @@ class Axis:
     """
 
     path: str
-    values: tuple[Any, ...]
+    values: tuple[Value, ...]
     log: bool = False
 
     @cached_property
-    def labels(self) -> tuple[Any, ...]:
+    def labels(self) -> tuple[Label, ...]:
         """Values of the axis's column, of one type: numbers or flags, else text."""
         if all(isinstance(value, bool) for value in self.values):
             return self.values
@@ -72,12 +76,12 @@ class Axis:
         base = bases.pop()
         return None if bases or base is None else f"{self.path}_{base}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Value]:
         """Plain values ready for JSON; `Axis.of` reads them."""
         return {"key": self.path, "values": self.values, **({"scale": "log"} if self.log else {})}
 
     @classmethod
-    def of(cls, tree: Mapping[str, Any]) -> Axis:
+    def of(cls, tree: Mapping[str, Value]) -> Axis:
         """Axis from the result of `to_dict`."""
         return cls(tree["key"], tuple(tree["values"]), tree.get("scale") == "log")
 
@@ -86,14 +90,14 @@ class Axis:
         """Unit of that column for plots; empty without one."""
         return "" if self.measure is None else SYMBOLS[self.measure.rpartition("_")[2]]
 
-    def columns(self, place: int) -> dict[str, Any]:
+    def columns(self, place: int) -> dict[str, Label]:
         """Columns of the axis in a run with one of its values."""
         quantity = Quantity.parse(self.values[place])
         measured = {} if self.measure is None or quantity is None else {self.measure: quantity.value}
         return {self.path: self.labels[place], **measured}
 
 
-def read_axes(table: Mapping[str, Any], file: str | None = None) -> tuple[Axis, ...]:
+def read_axes(table: Mapping[str, Value], file: str | None = None) -> tuple[Axis, ...]:
     """Axes from a table: key paths, dotted or nested, with lists or ranges.
 
     Raises:
@@ -131,7 +135,7 @@ def find_axis(axes: Sequence[Axis], name: str) -> Axis:
     raise InputError(f"{quoted(name)} {problem} (allowed: {listed(axis.path for axis in axes)})")
 
 
-def find_value(axes: Sequence[Axis], text: str) -> tuple[Axis, Any]:
+def find_value(axes: Sequence[Axis], text: str) -> tuple[Axis, Label]:
     """Axis that has a value, and the value, by its text in tables.
 
     Raises:
@@ -145,7 +149,7 @@ def find_value(axes: Sequence[Axis], text: str) -> tuple[Axis, Any]:
     raise InputError(unknown("value", text, (label for axis in axes for label in axis.labels)))
 
 
-def _leaves(table: Mapping[str, Any], above: tuple[str, ...], file: str | None) -> Iterable[tuple[str, Any]]:
+def _leaves(table: Mapping[str, Value], above: tuple[str, ...], file: str | None) -> Iterable[tuple[str, Value]]:
     if len(above) > DEEPEST:
         raise _wrong(".".join(above), "tables nested too deeply", file)
     for key, value in table.items():
@@ -156,7 +160,7 @@ def _leaves(table: Mapping[str, Any], above: tuple[str, ...], file: str | None) 
             yield ".".join(path), value
 
 
-def _read_axis(path: str, value: Any, file: str | None) -> Axis:
+def _read_axis(path: str, value: Value, file: str | None) -> Axis:
     try:
         if isinstance(value, Mapping):
             axis = Axis(path, _range(value), value.get("scale") == "log")
@@ -170,9 +174,9 @@ def _read_axis(path: str, value: Any, file: str | None) -> Axis:
         raise _wrong(path, "has no values; name at least one", file)
     if len(axis.values) > MOST_VALUES:
         raise _wrong(path, f"has more than {MOST_VALUES} values", file)
-    seen: set[Any] = set()
+    seen: set[Value] = set()
     for value, label in zip(axis.values, axis.labels, strict=True):
-        same = {label}
+        same: set[Value] = {label}
         if isinstance(value, Mapping):  # the same table with its keys in another order
             same.add((json.dumps(value, sort_keys=True, default=str),))
         if seen & same:
@@ -181,7 +185,7 @@ def _read_axis(path: str, value: Any, file: str | None) -> Axis:
     return axis
 
 
-def _range(table: Mapping[str, Any]) -> tuple[Any, ...]:
+def _range(table: Mapping[str, Value]) -> tuple[Value, ...]:
     """Values of a range, both ends included. Whole numbers and packets stay whole, so that some may coincide."""
     for key in table:
         if key not in RANGE_KEYS:
@@ -214,7 +218,7 @@ def _range(table: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(f"{number:.12g} {unit}" for number in numbers)
 
 
-def _end(key: str, value: Any) -> Any:
+def _end(key: str, value: Value) -> Value:
     value = _plain(value)
     if _is_number(value) and math.isfinite(value):
         return value
@@ -224,7 +228,7 @@ def _end(key: str, value: Any) -> Any:
     return quantity
 
 
-def _common_unit(ends: list[Any]) -> str | None:
+def _common_unit(ends: list[Value]) -> str | None:
     """Unit of the first end; None for plain numbers."""
     bases = {end.base if isinstance(end, Quantity) else "1" for end in ends}
     if len(bases) > 1:
@@ -242,7 +246,7 @@ def _by_step(low: Real, high: Real, step: Real) -> list[Real]:
     return [low + i * step for i in range(math.floor(steps + 1e-9) + 1)]
 
 
-def _by_count(low: Real, high: Real, count: Any, scale: str) -> list[Real]:
+def _by_count(low: Real, high: Real, count: Value, scale: str) -> list[Real]:
     if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MOST_VALUES:
         raise ValueError(f"'count' = {count!r} (allowed: 2 to {MOST_VALUES})")
     if scale == "linear":
@@ -256,7 +260,7 @@ def _tidy(number: Real) -> float:
     return float(f"{float(number):.12g}")
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
+def _plain(value: Value, depth: int = 0) -> Value:
     """Copy without NumPy types, with tables as dictionaries and sequences as lists.
 
     Raises:
@@ -275,11 +279,11 @@ def _plain(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _text(value: Any) -> str:
+def _text(value: Value) -> str:
     if isinstance(value, Mapping):
         return with_params(value)
     if isinstance(value, list | tuple):

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.files import (
     KEPT_RUNS,
@@ -31,6 +31,8 @@ from fullpipe.errors import InputError
 from fullpipe.experiments.sweep.axes import Axis
 from fullpipe.experiments.sweep.plan import Plan
 from fullpipe.experiments.sweep.table import DETAILS, Collector, Tables, logger
+from fullpipe.runs.design import Label
+from fullpipe.runs.measure import Row
 from fullpipe.runs.runner import Keys, Runner
 from fullpipe.runs.store import Store, kept_runs
 from fullpipe.scenario import Scenario
@@ -128,7 +130,7 @@ class SweepDirectory:
 
     def _compare(self) -> None:
         """Refuses another sweep's directory."""
-        mine = self._plan.to_dict()
+        mine: Row = self._plan.to_dict()
         try:
             if self._mine.is_symlink():
                 raise ValueError(SWEEP)
@@ -182,7 +184,7 @@ def load(directory: str | os.PathLike[str]) -> tuple[Plan, Tables]:
         InputError: The directory has no sweep, or a file is not readable.
     """
     with readable(directory) as place:
-        kept: Mapping[str, Any] = read_json(place / SWEEP, MOST_PLAN_BYTES)
+        kept: Row = read_json(place / SWEEP, MOST_PLAN_BYTES)
         scenario, axes = Scenario.from_dict(kept["scenario"]), tuple(map(Axis.of, kept["axes"]))
         plan = Plan(scenario, axes, kept["repeats"], algorithm_source=kept.get("algorithm_source"))
         rows = Collector(plan)
@@ -219,7 +221,7 @@ def _numbers(table: pa.Table) -> list[int]:
     return [int(run or 0) for run in table["run"].to_pylist()]
 
 
-def _by_run(table: pa.Table) -> dict[int, dict[str, list[Any]]]:
+def _by_run(table: pa.Table) -> dict[int, dict[str, list[Label]]]:
     """Rows of each run, column by column."""
     places: dict[int, list[int]] = {}
     for row, run in enumerate(_numbers(table)):

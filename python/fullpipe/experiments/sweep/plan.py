@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from itertools import count, islice
-from typing import Any, overload
+from typing import overload
 
 from fullpipe import _core
 from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe.errors import ScenarioError
 from fullpipe.experiments.sweep.axes import LARGEST, MOST_RUNS, Axis
 from fullpipe.own import identity_of, used_in
-from fullpipe.runs.design import METRICS, Case, Design
+from fullpipe.runs.design import METRICS, Case, Design, Label
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.keypath import Place, set_value
 
@@ -89,15 +89,15 @@ class Plan:
         """Number of runs."""
         return self.points * self.repeats
 
-    def changes(self, run: int) -> dict[str, Any]:
+    def changes(self, run: int) -> dict[str, object]:
         """Changes of a run in the scenario, for `Scenario.replace`."""
         point, repeat = divmod(run, self.repeats)
         return self._changes(self._places(point), repeat)
 
-    def labels(self, run: int) -> dict[str, Any]:
+    def labels(self, run: int) -> dict[str, Label]:
         """Columns that identify a run: ``run``, the axes, ``repeat``, ``seed``."""
         point, repeat = divmod(run, self.repeats)
-        labels: dict[str, Any] = {"run": run}
+        labels: dict[str, Label] = {"run": run}
         for axis, place in zip(self.axes, self._places(point), strict=True):
             labels.update(axis.columns(place))
         labels["repeat"] = repeat
@@ -151,7 +151,7 @@ class Plan:
         """Names of the axes' columns, in order."""
         return tuple(name for axis in self.axes for name in axis.columns(0))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Identity of the sweep as plain values ready for JSON. The order of the axes belongs to it, because it numbers
         the runs.
         """
@@ -168,15 +168,15 @@ class Plan:
                 else {}
             ),
         }
-        copy: dict[str, Any] = json.loads(json.dumps(plain))
+        copy: dict[str, object] = json.loads(json.dumps(plain))
         return copy
 
-    def values(self, point: int) -> dict[str, Any]:
+    def values(self, point: int) -> dict[str, object]:
         """Changes of a combination, without the seed of its runs."""
         changes = {axis.path: axis.values[i] for axis, i in zip(self.axes, self._places(point), strict=True)}
         return {**changes, "series_interval": "off"}
 
-    def _changes(self, places: Places, repeat: int = 0) -> dict[str, Any]:
+    def _changes(self, places: Places, repeat: int = 0) -> dict[str, object]:
         changes = {axis.path: axis.values[place] for axis, place in zip(self.axes, places, strict=True)}
         seed = {} if "seed" in changes else {"seed": self.scenario.seed + repeat}
         return {**changes, **seed, "series_interval": "off"}
@@ -275,7 +275,7 @@ class Plan:
                 others[fixed] = place
             yield tuple(others)
 
-    def _error(self, changes: Mapping[str, Any]) -> ScenarioError | None:
+    def _error(self, changes: Mapping[str, object]) -> ScenarioError | None:
         try:
             self.scenario.replace(**changes)
         except ScenarioError as error:

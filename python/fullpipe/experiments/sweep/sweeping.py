@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Shown
 from fullpipe.errors import ScenarioError
@@ -35,15 +35,15 @@ __all__ = ["Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
 
 @shows_progress("runs")
 def sweep(
-    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
-    axes: Mapping[str, Any],
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+    axes: Mapping[str, object],
     *,
     seeds: int = 1,
     engine: str = "simulator",
     kernel: str | None = None,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    dask: Any = None,
+    dask: object = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
     memory: int | str | None = None,
@@ -137,7 +137,7 @@ def sweep_plan(
     kernel: str | None = None,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    dask: Any = None,
+    dask: object = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
     memory: int | str | None = None,
@@ -208,7 +208,7 @@ class Sweep(Results):
         with opened(directory, self.plan) as place:
             place.finish(self._files())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Axes, rows, and summary as plain values ready for JSON."""
         return {
             "axes": [axis.path for axis in self.plan.axes],

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe.runs.figures import FIRST
-from fullpipe.runs.results import Details
+from fullpipe.runs.measure import Row
+from fullpipe.runs.results import Details, array_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,10 +33,10 @@ class Collector:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._tables: list[pa.Table] = []
-        self._rows: list[Mapping[str, Any]] = []
+        self._rows: list[Row] = []
         self._details = {name: Details() for name in DETAILS} if plan.keeps_flows else {}
 
-    def add(self, number: int, row: Mapping[str, Any] | None, error: str | None = None) -> None:
+    def add(self, number: int, row: Row | None, error: str | None = None) -> None:
         """Adds the row of a run, as the plan's measure makes it, or its error."""
         row = row or {}
         for name, details in self._details.items():
@@ -69,7 +70,7 @@ DETAILS = ("flows", "links")
 """Tables with several rows per run."""
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], plan: Plan) -> pa.Table:
+def table_of(rows: Sequence[Row], plan: Plan) -> pa.Table:
     """Rows as a table, in order of their runs: the plan's label columns, ``error``, the metrics.
 
     A missing value is null. A column without values has floats.
@@ -78,8 +79,8 @@ def table_of(rows: Sequence[Mapping[str, Any]], plan: Plan) -> pa.Table:
 
     rows = sorted(rows, key=lambda row: int(row["run"]))
     names = dict.fromkeys((*plan.label_columns, "error", *(name for row in rows for name in row)))
-    columns = {name: pa.array([row.get(name) for row in rows]) for name in names}
-    types = {"error": pa.string(), **{name: pa.scalar(value).type for name, value in plan.labels(0).items()}}
+    columns = {name: array_of([row.get(name) for row in rows]) for name in names}
+    types = {"error": pa.string(), **{name: array_of([value]).type for name, value in plan.labels(0).items()}}
     for name, column in columns.items():
         if pa.types.is_null(column.type):
             columns[name] = column.cast(types.get(name, pa.float64()))

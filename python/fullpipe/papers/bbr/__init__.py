@@ -1,4 +1,4 @@
-"""Cardwell et al., the first version of BBR: its goodput under random loss, compared with CUBIC and with a kernel."""
+"""Cardwell et al., the first version of BBR: goodput under random loss, compared with CUBIC and with a kernel."""
 
 from __future__ import annotations
 

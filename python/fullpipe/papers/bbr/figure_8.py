@@ -28,7 +28,7 @@ LOSSES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2)
 RATE_MBPS = 100
 
 SEEDS = range(1, 25)
-"""Seeds, of which means count."""
+"""Seeds, of which the mean is checked."""
 QUICK_SEEDS = SEEDS[:3]
 QUICK_LOSSES = (0.001, 0.05, 0.1)
 
@@ -36,7 +36,7 @@ HEAVY = 0.1
 """Loss from which losses may end Startup early, when three rounds happen to deliver no more."""
 
 EARLY = 0.8
-"""A run of BBR has left Startup early if its goodput is below this part of the median of all seeds."""
+"""Goodput over the median of all seeds below which a run of BBR has left Startup early."""
 
 
 def scenario(algorithm: str, loss: float, seed: int, start: str = "0 s..30 ms") -> Scenario:
@@ -93,7 +93,7 @@ def _goodputs(results: Results, algorithm: str, loss: float) -> list[float]:
 
 
 def _usual(goodputs: Sequence[float]) -> list[float]:
-    """The runs of BBR that have not left Startup early."""
+    """Runs of BBR that did not leave Startup early."""
     return [goodput for goodput in goodputs if goodput >= EARLY * median(goodputs)]
 
 

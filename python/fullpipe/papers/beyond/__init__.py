@@ -1,13 +1,13 @@
-"""Beyond the papers: their algorithms through each paper's central experiment, those of the decade after included.
+"""Central experiment of each paper with all algorithms, later ones included.
 
-None of the papers shows these figures as a whole. The experiments are the papers' own, with the scheme under test
-exchanged; what is expected is the order that each algorithm's rules imply.
+No paper prints these values together. The experiments are the papers' with another algorithm. The expectation is the
+order that the algorithms' rules imply.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import pen
 from fullpipe.papers import survey
@@ -35,13 +35,13 @@ COMPARED = (
 )
 
 
-def _small_buffer(algorithm: Any, *, quick: bool) -> Scenario:
+def _small_buffer(algorithm: object, *, quick: bool) -> Scenario:
     """Hyun and Jang: one flow, a buffer of an eighth of the bandwidth-delay product."""
     full = hyun_jang.link_scenario(1 / 8, algorithm)
     return full.replace(series_interval="off", **({"duration": "250 s", "warmup": "120 s"} if quick else {}))
 
 
-def _high_speed(algorithm: Any, *, quick: bool) -> Scenario:
+def _high_speed(algorithm: object, *, quick: bool) -> Scenario:
     """Choi, Lee and Cho: four flows over 2.5 Gbit/s, round trips of 40 to 200 ms, small TCP flows both ways beside."""
     own = {"access_delay": "10 ms..90 ms"}
     beside = {"count": 25, "algorithm": "newreno", "max_window": 64, "start": "0 s..5 s", **own}
@@ -60,9 +60,9 @@ def _high_speed(algorithm: Any, *, quick: bool) -> Scenario:
     )
 
 
-def _two_rtts(algorithm: Any, *, quick: bool, seed: int = 1) -> Scenario:
-    """Choi, Lee and Cho: two flows over 1 Gbit/s, round trips of 40 and 120 ms, a buffer of the first one's pipe. The
-    seed moves their starts.
+def _two_rtts(algorithm: object, *, quick: bool, seed: int = 1) -> Scenario:
+    """Choi, Lee and Cho: two flows over 1 Gbit/s, RTTs of 40 and 120 ms, and the first flow's pipe as buffer. The seed
+    varies their start times.
     """
     return Scenario(
         duration="80 s" if quick else "200 s",
@@ -78,8 +78,8 @@ def _two_rtts(algorithm: Any, *, quick: bool, seed: int = 1) -> Scenario:
     )
 
 
-def _many_flows(algorithm: Any, *, quick: bool, seed: int = 1) -> Scenario:
-    """Shorten and Leith: 25 flows over 155 Mbit/s, 40 ms, a buffer of 25 packets."""
+def _many_flows(algorithm: object, *, quick: bool, seed: int = 1) -> Scenario:
+    """Shorten and Leith: 25 flows over 155 Mbit/s, 40 ms, and a buffer of 25 packets."""
     return Scenario(
         duration="60 s" if quick else "200 s",
         warmup="20 s" if quick else "50 s",
@@ -91,8 +91,8 @@ def _many_flows(algorithm: Any, *, quick: bool, seed: int = 1) -> Scenario:
     )
 
 
-def _beside_udp(algorithm: Any, *, quick: bool) -> Scenario:
-    """The survey: one flow beside constant-rate UDP traffic, a buffer of ten segments."""
+def _beside_udp(algorithm: object, *, quick: bool) -> Scenario:
+    """Survey: one flow versus constant-rate UDP traffic, with a buffer of ten segments."""
     return survey.shared_link(algorithm, length_s=16 if quick else 100, interval="off")
 
 
@@ -105,7 +105,9 @@ EXPERIMENTS: Mapping[str, Callable[..., Scenario]] = {
 }
 
 SEEDS: Mapping[str, Sequence[int]] = {"two-rtts": range(1, 13), "many-flows": range(1, 7)}
-"""Seeds of experiments in which single runs differ by as much as algorithms do; means count. The others run once."""
+"""Seeds of experiments in which single runs differ as much as algorithms; the means are checked. Other experiments run
+once.
+"""
 
 QUICK_SEEDS: Mapping[str, Sequence[int]] = {"two-rtts": range(1, 4), "many-flows": range(1, 5)}
 
@@ -113,7 +115,7 @@ QUICK: Mapping[str, Sequence[str]] = {
     "high-speed": ("hstcp", "scalable", "bic", "ehstcp", "cubic", "htcp"),
     "two-rtts": ("bic", "cubic", "htcp"),
 }
-"""Algorithms of the shortened variant where it has not all of them."""
+"""Algorithms of the shortened variant, if it does not have all."""
 
 
 def _scenarios(*, quick: bool) -> dict[str, Scenario]:
@@ -151,7 +153,7 @@ QUANTITIES: Mapping[str, tuple[tuple[str, str, Callable[[Result], float]], ...]]
     "many-flows": (("utilization", "", utilization), ("loss", "%", loss_percent)),
     "beside-udp": (("throughput", "Mbit/s", _mbps), ("loss", "%", loss_percent)),
 }
-"""What is measured of each experiment, and in which unit."""
+"""Measured quantities of each experiment, with units."""
 
 TITLES = {
     "small-buffer": "Hyun and Jang: one flow, 100 Mbit/s, 80 ms, a buffer of 1/8 BDP",
@@ -184,7 +186,7 @@ def _with_unit(quantity: str, unit: str) -> str:
 
 
 def _picture(experiment: str, results: Results) -> Figure:
-    """A bar for each algorithm."""
+    """Plot with a bar per algorithm."""
     rows = _measure(results)
     names = [name for name in COMPARED if _runs(experiment, name, results)]
     quantities = QUANTITIES[experiment]

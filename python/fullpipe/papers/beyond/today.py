@@ -1,10 +1,10 @@
-"""The 2026 row: the papers' three proposals beside what is run today, on the links of today."""
+"""The papers' three proposals compared with algorithms in use today, on links of today."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_below, pen
 from fullpipe.experiments.evaluate.preset import Party, dumbbell, flows
@@ -32,18 +32,18 @@ CUBIC = Party("cubic", "cubic")
 
 @dataclass(frozen=True)
 class Link:
-    """A link, who shares it, and for how long.
+    """Link with flows.
 
     Attributes:
-        rate_bps: Its rate.
-        rtt_s: The base round-trip time.
-        buffer: In BDP, or as scenarios write it.
-        count: Flows.
-        duration_s: How long they run.
-        warmup_s: What is left out.
-        queue: Its queue.
-        ecn: Flows have ECN, as they are made for it.
-        shared: CUBIC is measured beside, too: half of the flows are its.
+        rate_bps: Rate.
+        rtt_s: Base RTT.
+        buffer: Buffer in BDP, or text as in scenarios.
+        count: Number of flows.
+        duration_s: Duration.
+        warmup_s: Warm-up.
+        queue: Queueing discipline.
+        ecn: Whether flows use ECN of their algorithm's kind.
+        shared: Whether there are also runs in which half of the flows use CUBIC.
     """
 
     rate_bps: float
@@ -52,7 +52,7 @@ class Link:
     count: int
     duration_s: float
     warmup_s: float
-    queue: Any = "drop-tail"
+    queue: object = "drop-tail"
     ecn: bool = False
     shared: bool = False
 
@@ -70,7 +70,7 @@ LINKS: Mapping[str, Link] = {
     "DualPI2": replace(AQM, queue="dualpi2"),
     "DualPI2, ECN": replace(AQM, queue="dualpi2", ecn=True, shared=True),
 }
-"""Under-buffered, fast, and managed."""
+"""Links with small buffers, high rates, and managed queues."""
 
 SHORTER: Mapping[str, Link] = {
     # A fifth of the rate: the first cycle ends as much sooner.
@@ -85,7 +85,7 @@ SEEDS = range(1, 5)
 """Seeds of the runs with CUBIC, whose shares differ between single runs by some percentage points."""
 
 
-def _scenario(link: Link, *groups: Mapping[str, Any], seed: int = 1) -> Scenario:
+def _scenario(link: Link, *groups: Mapping[str, object], seed: int = 1) -> Scenario:
     tree = dumbbell(
         link.rate_bps,
         link.rtt_s,
@@ -101,7 +101,9 @@ def _scenario(link: Link, *groups: Mapping[str, Any], seed: int = 1) -> Scenario
 
 
 def _scenarios(links: Mapping[str, Link]) -> dict[str, Scenario]:
-    """Hosts are the report card's (`fullpipe evaluate`): RACK-TLP, delayed ACKs, byte counting, windows of ten."""
+    """Scenarios with the report card's hosts (`fullpipe evaluate`): RACK-TLP, delayed ACKs, byte counting, initial
+    windows of ten.
+    """
     found = {}
     for where, link in links.items():
         for algorithm in COMPARED:
@@ -116,7 +118,7 @@ def _scenarios(links: Mapping[str, Link]) -> dict[str, Scenario]:
 
 
 def _name(where: str, algorithm: str, *, shared: int | None = None) -> str:
-    """Name of the run of an algorithm alone, or of the run with CUBIC that has this seed."""
+    """Name of the run of an algorithm alone, or of the run with CUBIC with this seed."""
     plain = where.lower().replace(",", "").replace(" ", "-").replace("/", "-")
     return f"{plain}_{algorithm}{'' if shared is None else f'_with-cubic-seed-{shared}'}"
 
@@ -126,7 +128,7 @@ def _p95_delay_ms(result: Result) -> float:
 
 
 def _share_percent(result: Result) -> float:
-    """Of what both groups have; the flows of the first come first."""
+    """Share of the first half of the flows."""
     goodputs = to_numpy(result.columns("flows")["goodput_bps"])
     return 100 * float(goodputs[: len(goodputs) // 2].sum() / goodputs.sum())
 
@@ -136,7 +138,7 @@ QUANTITIES = {
     "p95 queueing delay": ("ms", _p95_delay_ms),
     "loss": ("%", loss_percent),
 }
-"""The unit, and what measures it."""
+"""Unit and measuring function of each quantity."""
 
 SHARE = "share beside CUBIC"
 
@@ -157,7 +159,7 @@ def _measure(results: Results) -> Rows:
 
 
 def _picture(results: Results) -> Figure:
-    """A row for each link, a point for each algorithm."""
+    """Plot with a row per link and a point per algorithm."""
     rows = _measure(results)
     links = [where for where in LINKS if rows.get("utilization", "cubic", where) is not None]
     units = {**{quantity: unit for quantity, (unit, _) in QUANTITIES.items()}, SHARE: "%"}

@@ -1,4 +1,4 @@
-"""Choi, Lee and Cho: HighSpeed TCP that watches the queue (eHSTCP), beside HSTCP, Scalable TCP and BIC."""
+"""Choi, Lee and Cho: HighSpeed TCP that observes the queue (eHSTCP), compared with HSTCP, Scalable TCP, and BIC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the items of Choi, Lee and Cho share: the schemes, the link with its background, bars."""
+"""Common parts of Choi, Lee and Cho's items: algorithms, link with background traffic, bar plots."""
 
 from __future__ import annotations
 
@@ -29,61 +29,63 @@ __all__ = [
 ]
 
 SCHEMES = {"hstcp": "HSTCP", "scalable": "STCP", "bic": "BIC", "ehstcp": "eHSTCP"}
-"""The algorithms, and how the paper's tables call them."""
+"""Names of the algorithms in the paper's tables."""
 
 ALGORITHMS = {name: algorithm for algorithm, name in SCHEMES.items()}
 
-STANDARD: dict[str, Any] = {"algorithm": "newreno", "recovery": "sack"}
+STANDARD: dict[str, object] = {"algorithm": "newreno", "recovery": "sack"}
 
 PACKET_BYTES = 1500
-"""The paper gives no size; this is an Ethernet frame's."""
+"""Packet size of an Ethernet frame; the paper gives none."""
 
 LONG_LIVED, SMALL, SMALL_WINDOW = 4, 25, 64
-"""Background in each direction, section 3: long-lived flows, and small ones whose window is limited."""
+"""Background in each direction, section 3: long-lived flows, and small flows with a limited window."""
 
 BACKGROUND_DELAY = "10 ms..90 ms"
-"""Access delay, one way, of background flows and of Table 1's high-speed flows: with the link's 10 ms, round trips of
-40 to 200 ms."""
+"""One-way access delay of background flows and of Table 1's high-speed flows: with the link's 10 ms, RTTs of 40 to 200
+ms.
+"""
 
 HIGH_SPEED_FLOWS = 4
-"""Of table 1 and figure 1; the paper does not say how many."""
+"""High-speed flows of table 1 and figure 1; the paper does not give their number."""
 
 WEB_SESSIONS = 100
-"""Web users in each direction; a transfer of 12 kB on average (Pareto, shape 1.2), then a gap of 1 s on average: about
-8 Mbit/s. The paper names web traffic and no more."""
+"""Web users in each direction: a transfer of 12 kB on average (Pareto, shape 1.2), then a gap of 1 s on average, about
+8 Mbit/s. The paper only mentions web traffic.
+"""
 
 SPAN = "#00000080"
-"""Color of the lines that show how far runs differ."""
+"""Color of the lines for the range of the runs."""
 
 
 def bdp_packets(rate_mbps: float, rtt_s: float) -> float:
-    """A link's bandwidth-delay product."""
+    """Bandwidth-delay product of a link."""
     return rate_mbps * 1e6 * rtt_s / (8 * PACKET_BYTES)
 
 
 def file_name(scheme: str, setting: str) -> str:
-    """A scenario's."""
+    """File name of a scenario."""
     return f"{scheme}-{setting.replace(' ', '-')}"
 
 
 def link_with_background(
     rate_mbps: float,
     buffer_packets: int,
-    high_speed: Iterable[Mapping[str, Any]],
+    high_speed: Iterable[Mapping[str, object]],
     seconds: tuple[float, float],
     *,
     load: float = 1.0,
     **keys: Any,
 ) -> Scenario:
-    """The high-speed flows first, then the background, on a dumbbell of 10 ms one way.
+    """High-speed flows, then background traffic, on a dumbbell of 10 ms one way.
 
     Args:
-        rate_mbps: Of the link, Mbit/s.
-        buffer_packets: In each direction.
-        high_speed: The groups of high-speed flows.
-        seconds: The run's length and the warm-up in it.
-        load: How many times the background that the paper states; 0 for none.
-        keys: Further keys of the scenario.
+        rate_mbps: Rate of the link, Mbit/s.
+        buffer_packets: Buffer in each direction.
+        high_speed: Groups of high-speed flows.
+        seconds: Duration and warm-up.
+        load: Background traffic relative to the paper's; 0 for none.
+        keys: Additional keys of the scenario.
     """
     flows, web = [dict(group) for group in high_speed], []
     for reverse in (False, True) if load else ():
@@ -119,9 +121,9 @@ def bars(
     published: Mapping[str, Mapping[str, float]] | None = None,
     spans: Mapping[str, Mapping[str, list[tuple[float, float]]]] | None = None,
 ) -> Figure:
-    """A panel per quantity, a group of bars per scheme, a bar per setting, on a logarithmic axis points; across a
-    group, the published value. Of one setting each scheme has its algorithm's look, of several the settings have
-    theirs. Where single runs differ, a line on the bar from the least to the greatest (`spans`, laid out as `panels`).
+    """Plot with a panel per quantity, a group of bars per scheme, and a bar per setting; points on a logarithmic axis,
+    and a line for the published value. With one setting, schemes have the colors of their algorithms; with several,
+    settings have colors. `spans`, laid out as `panels`, are ranges of single runs.
     """
     rows = math.ceil(len(panels) / columns)
     with mpl.rc_context(STYLE):

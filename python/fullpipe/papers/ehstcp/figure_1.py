@@ -1,4 +1,4 @@
-"""Choi, Lee and Cho, figure 1: who gets how much of 20 Mbit/s to 2.5 Gbit/s."""
+"""Choi, Lee and Cho, figure 1: shares of links from 20 Mbit/s to 2.5 Gbit/s."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RATES_MBPS = (20, 100, 300, 1000, 2500)
 KINDS = ("high-speed", "long-lived TCP", "small TCP", "web", "unused")
 
 BUFFER_SECONDS = 0.01
-"""At the link's rate: a tenth of a bandwidth-delay product of 100 ms, as for table 1."""
+"""Buffer at the link's rate: a tenth of a bandwidth-delay product of 100 ms, as for table 1."""
 
 LINKS: dict[str, tuple[int, float]] = {
     **{f"{rate} Mbit/s": (rate, BUFFER_SECONDS) for rate in RATES_MBPS},
@@ -45,13 +45,13 @@ LINKS: dict[str, tuple[int, float]] = {
 """Rate and buffer."""
 
 SLOWEST = "20 Mbit/s"
-"""Link on which the paper's schemes are alike."""
+"""Link on which the paper's schemes do not differ."""
 
 VARIED = (SLOWEST, *(link for link in LINKS if link.startswith("2500")))
-"""Links with several seeds, whose flows have other round trips. These change shares more than the scheme does."""
+"""Links with several seeds, which vary the flows' RTTs. RTTs change the shares more than the scheme does."""
 
 SEEDS = range(1, 5)
-"""Seeds of these links; means count. The other links run with the first."""
+"""Seeds of these links, of which the mean is checked. Other links run with the first seed."""
 
 
 def _scenarios() -> dict[str, Scenario]:
@@ -92,7 +92,7 @@ def _runs(results: Results, scheme: str, link: str) -> list[list[float]]:
 
 
 def _shares(result: Result, rate_mbps: float) -> list[float]:
-    """Of the link, by kind of flow: what reached the receivers; unused is the link's idle time."""
+    """Shares of the link by kind of flow: throughput at the receivers, and the idle time of the link."""
     rates = [float(rate) for rate in to_numpy(result.columns("flows")["throughput_bps"])]
     ends = (HIGH_SPEED_FLOWS, HIGH_SPEED_FLOWS + LONG_LIVED, HIGH_SPEED_FLOWS + LONG_LIVED + SMALL)
     parts = [sum(rates[: ends[0]]), sum(rates[ends[0] : ends[1]]), sum(rates[ends[1] : ends[2]])]

@@ -1,10 +1,10 @@
-"""What eHSTCP's safety check is for (Choi, Lee and Cho, section 2): the paper claims it and shows no figure."""
+"""Purpose of eHSTCP's safety check (Choi, Lee and Cho, section 2), which the paper claims without a figure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import pens
 from fullpipe.papers.drawing import flow_samples, loss_percent, panels, utilization
@@ -24,14 +24,16 @@ __all__ = ["SAFETY_CHECK"]
 HIGH_SPEED, STANDARD_TCP = 2, 4
 RATE_MBPS = 400
 BUFFER = round(bdp_packets(RATE_MBPS, 0.04) / 20)
-"""A twentieth of the bandwidth-delay product, 67 packets: a full queue adds 2 ms to 40. Equation (4) cuts by a 20th,
-HSTCP by a third."""
+"""A twentieth of the bandwidth-delay product, 67 packets: a full queue adds 2 ms to 40 ms. Equation (4) cuts by a
+twentieth, HSTCP by a third.
+"""
 
 SEEDS = range(1, 25)
-"""Seeds; means count. Starts and round trips decide which flows lose packets: in single runs standard TCP has from 2 to
-82 % of the link."""
+"""Seeds, of which the mean is checked. Start times and RTTs decide which flows lose packets: in single runs, standard
+TCP has from 2 to 82 % of the link.
+"""
 QUICK_SEEDS = SEEDS[:8]
-ALGORITHMS: Mapping[str, Any] = {
+ALGORITHMS: Mapping[str, object] = {
     "HSTCP": "hstcp",
     "eHSTCP": "ehstcp",
     "eHSTCP without the check": {"name": "ehstcp", "safety_rtts": 0},
@@ -89,7 +91,7 @@ def _measure(results: Results) -> Rows:
 
 
 def _values(results: Results, name: str) -> dict[str, list[float]]:
-    """The figures of each run of an algorithm, by quantity."""
+    """Values of each run of an algorithm, by quantity."""
     runs = [results[key] for seed in SEEDS if (key := _scenario_name(name, seed)) in results]
     return {
         "standard TCP's share": [_standard_share(result) for result in runs],
@@ -104,7 +106,7 @@ def _standard_share(result: Result) -> float:
 
 
 def _shares_picture(results: Results) -> Figure:
-    """Means over the seeds, with the least and the greatest of the runs."""
+    """Plot of means over the seeds, with the range of the runs."""
     titles = {f"{quantity}{', %' if unit else ''}": quantity for quantity, unit in QUANTITIES.items()}
     found = {name: _values(results, name) for name in ALGORITHMS}
     count = len(found["HSTCP"]["loss"])

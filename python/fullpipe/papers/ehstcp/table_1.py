@@ -30,7 +30,7 @@ __all__ = ["TABLE_1"]
 
 RATE_MBPS = 2500
 BDP = bdp_packets(RATE_MBPS, 0.1)
-"""Of 100 ms, 20833 packets."""
+"""Bandwidth-delay product of 100 ms, 20833 packets."""
 
 AS_RECONSTRUCTED = "as reconstructed"
 SETTINGS: dict[str, tuple[float, float]] = {
@@ -41,15 +41,16 @@ SETTINGS: dict[str, tuple[float, float]] = {
     "no background": (0.1, 0),
     "twice the background": (0.1, 2),
 }
-"""Buffer in BDP of 100 ms, background in times of what is stated. The paper gives no buffer. With a tenth of the BDP
-HSTCP leaves about as much of the link idle as table 1 has; with ten times that, nothing."""
+"""Buffer in BDP of 100 ms, and background traffic relative to the paper's. The paper gives no buffer. With a tenth of
+the BDP, HSTCP's utilization is near table 1; with ten times that, the link is never idle.
+"""
 
 SEEDS = range(1, 5)
 VARIED = (AS_RECONSTRUCTED, "half the buffer", "ten times the buffer")
-"""Settings that run with all seeds, and whose means count. The others run with the first seed."""
+"""Settings that run with all seeds, of which the mean is checked. Other settings run with the first seed."""
 
 SAMPLE_S = 1.0
-"""Over which a flow's throughput is taken for its deviation; the paper does not say."""
+"""Averaging interval of a flow's throughput for its deviation, which the paper omits."""
 
 
 def _scenarios() -> dict[str, Scenario]:
@@ -95,7 +96,7 @@ def _measure(results: Results) -> Rows:
 
 
 def _rates(result: Result) -> list[Samples]:
-    """The high-speed flows' throughputs after the warm-up, packets/s: window over round trip."""
+    """Throughputs of the high-speed flows after the warm-up, packets/s: window over RTT."""
     rates = []
     for flow in range(HIGH_SPEED_FLOWS):
         t_s, window, rtt_s = flow_samples(result, flow, "cwnd_packets", "rtt_s")
@@ -115,7 +116,7 @@ PANELS = {
     "deviation, each flow": "normalized deviation",
     "deviation, all together": "normalized deviation of all together",
 }
-"""Titles and the figures below them."""
+"""Titles of panels, and their quantities."""
 
 
 def _picture(results: Results) -> Figure:

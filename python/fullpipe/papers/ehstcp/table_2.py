@@ -1,4 +1,4 @@
-"""Choi, Lee and Cho, table 2: two flows over 1 Gbit/s, round trips of 40 ms and of 3 or 6 times that."""
+"""Choi, Lee and Cho, table 2: two flows over 1 Gbit/s, with RTTs of 40 ms and 3 or 6 times as long."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["TABLE_2"]
 
 RATIOS = (3, 6)
 BDP = bdp_packets(1000, 0.04)
-"""Of 40 ms, 3333 packets."""
+"""Bandwidth-delay product of 40 ms, 3333 packets."""
 
 AS_RECONSTRUCTED, SHORTER = "as reconstructed", "20 to 100 s"
 LONG, SHORT = (300, 60), (100, 20)
-"""Length of the run and what averages leave out, seconds; the paper gives neither."""
+"""Duration and warm-up, seconds; the paper omits both."""
 
 SETTINGS: dict[str, tuple[float, float, tuple[float, float]]] = {
     "half the buffer": (0.5, 1, LONG),
@@ -34,15 +34,17 @@ SETTINGS: dict[str, tuple[float, float, tuple[float, float]]] = {
     "no background": (1, 0, LONG),
     SHORTER: (1, 1, SHORT),
 }
-"""Buffer in BDP of 40 ms, background in times of what is stated, length."""
+"""Buffer in BDP of 40 ms, background traffic relative to the paper's, duration and warm-up."""
 
 SEEDS = range(1, 9)
-"""Seeds of the runs as reconstructed, long and short: their geometric mean counts. Every other setting runs with the
-first."""
+"""Seeds of the reconstruction, long and short, of which the geometric mean is checked. Other settings run with the
+first seed.
+"""
 
 START = "0 s..1 s"
-"""Start of both flows. With equal starts, and one round trip a multiple of the other, packets of both would tie at the
-link for the whole run, and the rule for ties would decide the ratio."""
+"""Start of both flows. With equal starts, and one RTT a multiple of the other, packets of both flows would tie at the
+link, and the rule for ties would decide the ratio.
+"""
 
 
 def _scenarios() -> dict[str, Scenario]:
@@ -74,7 +76,7 @@ def _seeds(setting: str) -> range:
 
 
 def _ratios(results: Results, scheme: str, setting: str, ratio: int) -> list[float]:
-    """Goodput of the flow of 40 ms over that of the other, for each seed that was run."""
+    """Goodput of the flow with 40 ms over the other flow's, for each seed that was run."""
     ratios = []
     for seed in _seeds(setting):
         if result := results.get(_name(scheme, setting, ratio, seed)):

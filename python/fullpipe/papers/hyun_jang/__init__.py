@@ -1,4 +1,4 @@
-"""Hyun and Jang: a window held at the full pipe on a link with a small buffer."""
+"""Hyun and Jang: a window that stays at the full pipe on a link with a small buffer."""
 
 from __future__ import annotations
 

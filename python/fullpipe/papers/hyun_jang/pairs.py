@@ -1,16 +1,17 @@
 """Hyun and Jang, two flows: figures 4 and 5 as ranges.
 
-The letter prints one run each, to three digits. What two flows get out of a small buffer depends on which of them loses
-packets when the buffer overflows: both, and their sawteeth stay in step; or one, and they fill each other's gaps. That
-turns on details that the letter does not give: how far the two RTTs differ, when exactly the second flow starts, how
-losses are repaired. So each figure is run over a grid of these, in pairs that differ in the scheme alone.
+The letter prints one run each, to three digits. The utilization of two flows on a small buffer depends on the flows
+that lose packets when the buffer overflows. If both lose packets, their sawteeth stay synchronized; if one does, they
+fill each other's gaps. The letter omits the details that decide this: the difference of the RTTs, the exact start of
+the second flow, and the loss recovery. So each figure is run over a grid of these details, in pairs of runs that differ
+in the scheme only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
@@ -31,26 +32,29 @@ __all__ = ["FIGURE_4", "FIGURE_5"]
 BOTH_RENO = "two reno"
 
 RTT_OFFSETS_MS = (0.0, 0.53, 1.03, 2.03, 5.03, 10.03, 20.03)
-"""Difference of the two base RTTs. No difference is a multiple of a packet's 80 microseconds: packets of the two flows
-would arrive at the same instant, and the rule for ties would decide which of them are lost."""
+"""Differences of the two base RTTs. They are not multiples of a packet's 80 microseconds: packets of both flows would
+arrive at equal times, and the rule for ties would decide the losses.
+"""
 
 RECOVERIES = ("reno", "newreno", "sack")
-"""The letter says TCP Reno; ns-2 has it with each of these."""
+"""Loss recoveries of ns-2's TCP Reno, of which the letter names none."""
 
 SEEDS = (1, 2)
-"""They move the second flow's start within a second."""
+"""Seeds that vary the second flow's start within a second."""
 
 BEGIN_S, END_S = 100.0, 400.0
-"""Averages go from the second flow's start to the first one's end; the letter does not say over what it averages."""
+"""Averaging interval from the second flow's start to the first flow's end; the letter does not give one."""
 
 TOGETHER_S = 2.0
-"""Two flows' losses this near to each other, some 20 round trips, are one event."""
+"""Largest time between losses of both flows in one event, about 20 RTTs."""
 
 FEWEST_PAIRS = 12
-"""Fewest pairs of runs for medians and fractions. The shortened variant has six, of which two have equal RTTs."""
+"""Smallest number of pairs of runs for medians and fractions. The shortened variant has six, of which two have equal
+RTTs.
+"""
 
 SAMPLE = "sample"
-"""Names the run that is drawn, two flows of different RTT, before its scheme."""
+"""Name of the run in the plot, two flows with different RTTs."""
 
 
 def pair(
@@ -62,9 +66,9 @@ def pair(
     recovery: str,
     seed: int,
     duration: str = "400 s",
-    **first_has: Any,
+    **first_has: str,
 ) -> Scenario:
-    """Two flows over the paper's link, the first from 0 s, the second from 100 s on."""
+    """Two flows over the paper's link: one from 0 s, and one from 100 s on."""
     both = {"recovery": recovery, "access_rate": "1 Gbit/s"}
     return Scenario(
         duration=duration,
@@ -93,6 +97,14 @@ def pair(
     )
 
 
+class Grid(TypedDict, total=False):
+    """Values of a grid of runs."""
+
+    offsets_ms: tuple[float, ...]
+    recoveries: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+
 def _grid(
     k: float,
     schemes: Mapping[str, tuple[str, str]],
@@ -117,7 +129,7 @@ def _name(label: str, recovery: str, offset_ms: float, seed: int) -> str:
 
 
 def _of(results: Results, label: str) -> dict[str, Result]:
-    """The grid's results of one scheme, by the rest of their names."""
+    """Results of one scheme in the grid, by the rest of their names."""
     prefix = f"{label.replace(' ', '-')}_"
     return {name.removeprefix(prefix): result for name, result in results.items() if name.startswith(prefix)}
 
@@ -128,14 +140,14 @@ def _used(result: Result) -> float:
 
 
 def _jain(result: Result) -> float:
-    """Fairness of the two flows' windows over the second half of the time that they share."""
+    """Jain's index of the two flows' windows over the second half of their common time."""
     windows = (flow_samples(result, flow, "cwnd_packets") for flow in (0, 1))
     means = [mean_between(t_s, cwnd, (BEGIN_S + END_S) / 2, END_S) for t_s, cwnd in windows]
     return float(sum(means) ** 2 / (2 * sum(mean**2 for mean in means)))
 
 
 def _together(result: Result) -> float:
-    """Share of the loss events that hit both flows, from 20 s after the second one's start."""
+    """Fraction of the loss events that hit both flows, from 20 s after the second flow's start."""
     first, second = (
         times[(times > BEGIN_S + 20) & (times <= END_S)] for times in (loss_times(result, 0), loss_times(result, 1))
     )
@@ -177,7 +189,6 @@ def _measure(results: Results, *, other: str) -> Rows:
 
 
 def _offset_ms(name: str) -> float:
-    """The RTT offset in a run's name."""
     return float(name.split("_")[1].removesuffix("ms"))
 
 
@@ -194,7 +205,9 @@ def _figure_4_measure(results: Results) -> Rows:
 
 
 def _picture(results: Results, *, item: str, other: str) -> Figure:
-    """Each run as a point: the share of losses that hit both flows across, utilization up; the published as a line."""
+    """Plot with a point per run: the fraction of losses that hit both flows, and the utilization. A line marks the
+    published value.
+    """
     published = marks(item)
     rows = ((f"utilization from {BEGIN_S:g} s to {END_S:g} s", "of capacity"),)
     where = "share of the loss events that hit both flows"
@@ -241,18 +254,18 @@ OTHER_4 = "reno and proposed"
 OTHER_5 = "two proposed"
 GRID_4 = {BOTH_RENO: ("reno", "reno"), OTHER_4: ("reno", "proposed")}
 GRID_5 = {BOTH_RENO: ("reno", "reno"), OTHER_5: ("proposed", "proposed")}
-FEWER: Any = {"offsets_ms": (0.0, 2.03, 10.03), "recoveries": ("newreno", "sack"), "seeds": (1,)}
+FEWER: Grid = {"offsets_ms": (0.0, 2.03, 10.03), "recoveries": ("newreno", "sack"), "seeds": (1,)}
 FEW = "6 pairs of runs instead of 42: RTT offsets of 0, 2.03 and 10.03 ms, NewReno and SACK, one seed"
 
 
-def _figure_4_scenarios(**grid: Any) -> dict[str, Scenario]:
+def _figure_4_scenarios(**grid: Unpack[Grid]) -> dict[str, Scenario]:
     drawn = pair(
         0.25, "proposed", "reno", offset_ms=2.03, recovery="newreno", seed=1, duration="700 s", stop=f"{END_S:g} s"
     )
     return {SAMPLE: drawn, **_grid(0.25, GRID_4, **grid)}
 
 
-def _figure_5_scenarios(**grid: Any) -> dict[str, Scenario]:
+def _figure_5_scenarios(**grid: Unpack[Grid]) -> dict[str, Scenario]:
     drawn = pair(0.5, "proposed", "proposed", offset_ms=2.03, recovery="newreno", seed=1)
     return {SAMPLE: drawn, **_grid(0.5, GRID_5, **grid)}
 

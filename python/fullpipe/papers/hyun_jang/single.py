@@ -1,4 +1,4 @@
-"""Hyun and Jang, one flow: figures 1, 2 and 3, table 1, equation (5)."""
+"""Hyun and Jang, one flow: figures 1, 2, and 3, table 1, equation (5)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ W_FULL_PACKETS = 1000
 """100 Mbit/s times 80 ms in packets of 1000 bytes."""
 
 BUFFERS = {"1/8": 1 / 8, "1/4": 1 / 4, "1/2": 1 / 2, "3/4": 3 / 4}
-"""k: the buffer over the bandwidth-delay product."""
+"""Ratios k of the buffer to the bandwidth-delay product."""
 
 EQUATION_5_BUFFERS = {"1/8": 1 / 8, "1/4": 1 / 4, "3/8": 3 / 8, "1/2": 1 / 2, "3/4": 3 / 4, "1": 1.0}
-"""k of the simulated points beside equation (5)."""
+"""Ratios k of the simulated points for equation (5)."""
 
 BASE_RTT_S = 0.08
 """RTTmin."""
@@ -44,21 +44,21 @@ FIGURE_2_FIGURES = {
     "extra after the hold, largest": ("extra after the hold, largest", "packets"),
     "W_full, packets": ("W_full", "packets"),
 }
-"""By name: quantity and unit."""
+"""Quantity and unit of each value of figure 2, by name."""
 
 SCHEMES = {"reno": "reno", "proposed": {"name": "hyun-jang", "a": 1.1, "alpha": 1.02, "beta": 0.97}}
-"""The paper's two columns; a, alpha and beta are its values."""
+"""Columns of the paper; a, alpha, and beta have its values."""
 
 NAMES = {"reno": "reno", "proposed": "hyun-jang"}
-"""The algorithms behind them."""
+"""Algorithms of the columns."""
 
 
 def link_scenario(k: float, algorithm: object) -> Scenario:
-    """One flow over the paper's link: 100 Mbit/s, 80 ms, a drop-tail buffer of k bandwidth-delay products.
+    """One flow over the paper's link: 100 Mbit/s, 80 ms, and a drop-tail buffer of k bandwidth-delay products.
 
-    The paper gives no access rate ("faster"), no length and no averaging window. Here: 1 Gbit/s over 1 ms; the first
-    200 s left out, because the scheme only measures in its first congestion avoidance cycle (the paper excepts it too),
-    which ends after 88 to 113 s; then 400 s, four cycles or more at each buffer.
+    The paper omits access rate ("faster"), duration, and averaging window. Here, the access link has 1 Gbit/s and 1 ms.
+    The warm-up of 200 s contains the first congestion avoidance cycle, in which the scheme only measures (the paper
+    excludes it too), and which ends after 88 to 113 s. The 400 s after it have at least four cycles with each buffer.
     """
     return Scenario(
         duration="600 s",
@@ -96,7 +96,7 @@ def _table_1_measure(results: Results) -> Rows:
 
 
 def _table_1_picture(results: Results) -> Figure:
-    """The windows at k = 1/8, Reno's above the proposed scheme's with `extra` shaded, and the link's utilization."""
+    """Windows at k = 1/8, with `extra` shaded, and the link's utilization."""
     runs = {scheme: results[_name(scheme, "1/8")] for scheme in SCHEMES}
     rows = (
         ("Reno", "packets"),
@@ -154,13 +154,13 @@ def _name(scheme: str, k: str) -> str:
 
 
 def _steady(result: Result) -> list[tuple[float, float]]:
-    """The congestion avoidance cycles after the warm-up: from one loss to the next, seconds."""
+    """Congestion avoidance cycles after the warm-up, from one loss to the next, seconds."""
     losses = [t for t in loss_times(result, 0) if t > result.scenario.warmup_s]
     return list(pairwise(losses))
 
 
 def _sawtooth(result: Result) -> dict[str, float]:
-    """Means over the cycles after the warm-up: the window before and after a loss, packets, and the period, seconds."""
+    """Means over the cycles after the warm-up: window before and after a loss, packets, and period, seconds."""
     t_s, cwnd, threshold = flow_samples(result, 0, "cwnd_packets", "ssthresh_packets")
     cycles = _steady(result)
     peaks = [cwnd[(t_s > begin) & (t_s < end)].max() for begin, end in cycles]
@@ -212,7 +212,7 @@ def _draw_link(used: Axes, queue: Axes, result: Result, algorithm: str) -> None:
 
 
 def _figure_2_measure(results: Results) -> Rows:
-    """The phases of the second cycle after the warm-up, in the paper's names: t0 to t3."""
+    """Phases of the second cycle after the warm-up; t0 to t3 are the paper's names."""
     result = results["proposed"]
     t_s, cwnd, own, extra, full = flow_samples(result, 0, "cwnd_packets", "cwnd_reno", "extra", "w_full")
     t0, t1, t2, t3 = _phases(result)
@@ -240,7 +240,7 @@ def _figure_2_rows(measured: Sequence[float]) -> Rows:
 
 
 def _phases(result: Result) -> tuple[float, float, float, float]:
-    """Of the second cycle after the warm-up: its loss, W_full reached, the end of extra, the next loss; seconds."""
+    """Times of the second cycle after the warm-up: its loss, W_full reached, end of extra, next loss; seconds."""
     t_s, cwnd, extra, full = flow_samples(result, 0, "cwnd_packets", "extra", "w_full")
     cycles = _steady(result)
     if len(cycles) < 2:
@@ -277,7 +277,7 @@ def _equation_5_measure(results: Results) -> Rows:
 
 
 def _full_over(result: Result) -> float:
-    """What a full link carries over what the run carried, in whole cycles."""
+    """Ratio of a full link's load to the run's load, over whole cycles."""
     t_s, used = link_samples(result, "utilization")
     cycles = _steady(result)
     return 1 / mean_between(t_s, used, cycles[0][0], cycles[-1][1]) if cycles else float("nan")

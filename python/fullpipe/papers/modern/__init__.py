@@ -1,7 +1,7 @@
-"""The algorithms of today, each held against what its own papers and RFCs say of it: a file for each item.
+"""Algorithms of today, each checked against the claims of its papers and RFCs: a file per item.
 
-No paper prints these figures as a whole. The settings are those of the sources where they give any, else the smallest
-in which the claim can be seen; each item's docstrings say which.
+No paper prints these values together. Settings come from the sources where they give any; otherwise, they are the
+smallest that show the claim. The docstrings of each item name them.
 """
 
 from __future__ import annotations

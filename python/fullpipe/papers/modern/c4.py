@@ -1,4 +1,4 @@
-"""Transfers that are alone on their link: times and round trips that C4's test draft prints of CUBIC and BBR."""
+"""Transfers alone on their link: completion times and RTTs of CUBIC and BBR, compared with C4's test draft."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["C4"]
 
 @dataclass(frozen=True)
 class Case:
-    """A link of draft-huitema-ccwg-c4-test, and what is sent over it."""
+    """Link of draft-huitema-ccwg-c4-test, and the size of the transfer."""
 
     rate_bps: float
     rtt_s: float
@@ -41,22 +41,23 @@ CASES: Mapping[str, Case] = {
     "bbloat": Case(20e6, 0.080, "20 s", 30),
     "ecn": Case(20e6, 0.080, "80 ms", 10, "dualpi2"),
 }
-"""By the draft's names."""
+"""Links by the draft's names."""
 
 ALGORITHMS = ("cubic", "bbr", "bbr3")
 
 SEEDS = range(1, 21)
-"""Seeds, of which means count: they control the start, host processing jitter, and what DualPI2 drops by chance."""
+"""Seeds, of which the mean is checked: they control the start, host processing jitter, and random drops of DualPI2."""
 
 PACKET_BYTES = 1440
 
 OVERHEAD = 1.01
-"""What QUIC's headers and frames add to a transfer."""
+"""Overhead of QUIC's headers and frames."""
 
 
 def _scenario(case: Case, algorithm: str, seed: int) -> Scenario:
-    """As in picoquic: every packet acknowledged, since QUIC takes the wait for a delayed ACK off its samples (RFC 9002,
-    section 5.3); a handshake; pacing; Linux's HyStart with CUBIC. No ECN: the draft sets no marks for these two.
+    """Transfer as in picoquic: an ACK per packet, because QUIC subtracts the ACK delay from its samples (RFC 9002,
+    section 5.3); a handshake; pacing; Linux's HyStart with CUBIC. No ECN, because the draft sets no marks for these
+    algorithms.
     """
     group = flows(
         Party(algorithm, algorithm),
@@ -99,13 +100,13 @@ def _name(algorithm: str, case: str, seed: int) -> str:
 
 
 def _values(results: Results, column: str, algorithm: str, case: str) -> list[float]:
-    """A figure of each run."""
+    """Values of a column in each run."""
     keys = (_name(algorithm, case, seed) for seed in SEEDS)
     return [float(to_numpy(results[key].columns("flows")[column])[0]) for key in keys]
 
 
 QUANTITIES = {"time": ("completion_s", 1, "s", 0.05), "mean RTT": ("mean_rtt_s", 1e3, "ms", 0.15)}
-"""The column of flows, its factor, the unit, and how far from the draft's a figure may be (see the data)."""
+"""Column of flows, its factor, the unit, and the relative tolerance (see the data)."""
 
 
 def _measure(results: Results) -> Rows:
@@ -119,11 +120,11 @@ def _measure(results: Results) -> Rows:
 
 
 PRINTED = {"cubic": "cubic", "bbr": "bbr3", "bbr3": "bbr3"}
-"""Under whose name the data have the draft's figures."""
+"""Name of the draft's values in the data."""
 
 
 def _picture(results: Results) -> Figure:
-    """Each figure over the draft's."""
+    """Plot of the values over the draft's."""
     rows = _measure(results)
     with panels(
         (("", ""),), columns=2, common_x=False, title="Ratio to the draft's value", xlabel="ratio", height=3.2

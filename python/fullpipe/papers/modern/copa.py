@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import link_pen
 from fullpipe.papers.drawing import link_samples, panels, utilization
@@ -26,12 +26,12 @@ COUNTS = (1, 2, 4)
 JITTERS_MS = (0, 1, 5)
 """Mean random delay of the first flow's packets, milliseconds."""
 
-SWITCHING: Any = {"name": "copa", "competitive": True}
+SWITCHING: object = {"name": "copa", "competitive": True}
 """Copa with the paper's mode switch."""
 
 
-def _flows(count: int, algorithm: Any) -> Scenario:
-    """Scenario of section 3, which names no link: 50 Mbit/s, 40 ms, and a buffer that never fills in default mode."""
+def _flows(count: int, algorithm: object) -> Scenario:
+    """Scenario of section 3, which gives no link: 50 Mbit/s, 40 ms, and a buffer that never fills in default mode."""
     return Scenario(
         duration="60 s",
         warmup="20 s",
@@ -44,7 +44,7 @@ def _flows(count: int, algorithm: Any) -> Scenario:
 def _beside_jitter(mean_ms: int) -> Scenario:
     """Two flows. The first crosses a link with a random delay, uniform between 0 and twice the mean."""
     access = {"rate": "1 Gbit/s", "delay": "10 ms", "buffer": "unlimited"}
-    links: list[Mapping[str, Any]] = [
+    links: list[Mapping[str, object]] = [
         {"name": "bottleneck", "rate": "50 Mbit/s", "delay": "10 ms", "buffer": "1000 packets"},
         {"name": "unsteady", **access, "jitter": {"model": "uniform", "mean": f"{mean_ms} ms"}},
         {"name": "steady", **access},

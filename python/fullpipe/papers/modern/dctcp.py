@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["DCTCP"]
 
 UNSEEN_PACKETS = 2
-"""In the queue's figure and not in what the step compares: the packet that is being sent and the one that arrives."""
+"""Packets of the queue that the step does not compare: the one in service and the one that arrives."""
 
 FROM_S = 0.25
-"""By then alpha, from 1, has come to rest."""
+"""Time at which alpha, from 1, has converged."""
 
 
 def _scenarios() -> dict[str, Scenario]:
@@ -51,7 +51,7 @@ def _measure(results: Results) -> Rows:
 
 
 def _picture(results: Results) -> Figure:
-    """Two milliseconds of the steady state."""
+    """Plot of two milliseconds of the steady state."""
     result = results["dctcp"]
     rows = (("DCTCP's window", "packets"), ("alpha", ""), ("Queue", "packets"))
     with panels(rows, title="DCTCP at 10 Gbit/s over a step of 65 packets", xlabel="time, ms") as (figure, axes):

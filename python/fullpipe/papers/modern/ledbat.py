@@ -1,8 +1,8 @@
-"""LEDBAT's latecomer, whom LEDBAT++ does not favor, and the queue that either keeps alone."""
+"""LEDBAT's latecomer, which LEDBAT++ does not favor, and the queue of either alone."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_above, pens
 from fullpipe.papers.drawing import flow_samples, panels
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["LEDBAT"]
 
-SCHEMES: Mapping[str, Any] = {
+SCHEMES: Mapping[str, object] = {
     "LEDBAT": "ledbat",
     "LEDBAT++": "ledbat++",
     "LEDBAT++ without slowdowns": {"name": "ledbat++", "slowdowns": False},
 }
 
 
-def _scenario(duration: str, warmup: str, *flows: Mapping[str, Any]) -> Scenario:
-    """The sources give no link: 10 Mbit/s, 50 ms, and a buffer of 1.6 s, so that delays govern and losses do not."""
+def _scenario(duration: str, warmup: str, *flows: Mapping[str, object]) -> Scenario:
+    """Link of 10 Mbit/s and 50 ms, with a buffer of 1.6 s, so that delays decide and losses do not. The sources give no
+    link.
+    """
     return Scenario(
         duration=duration,
         warmup=warmup,
@@ -37,7 +39,7 @@ def _scenario(duration: str, warmup: str, *flows: Mapping[str, Any]) -> Scenario
 
 
 def _scenarios() -> dict[str, Scenario]:
-    """Alone; two flows, of which the second begins 40 s later, judged two minutes after that; beside Reno."""
+    """Flows alone; two flows, the second one 40 s later, measured two minutes after that; and a flow versus Reno."""
     found = {}
     for name, algorithm in SCHEMES.items():
         own = {"algorithm": algorithm}
@@ -70,7 +72,7 @@ def _measure(results: Results) -> Rows:
 
 
 def _picture(results: Results) -> Figure:
-    """The windows of both flows."""
+    """Plot of the windows of both flows."""
     rows = tuple((name, "packets") for name in SCHEMES)
     with panels(rows, title="Windows of two flows, the second from 40 s on") as (figure, axes):
         for name, (panel,) in zip(SCHEMES, axes, strict=True):

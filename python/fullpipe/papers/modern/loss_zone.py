@@ -1,4 +1,4 @@
-"""BBR's loss zone: what its first version loses where the buffer is below 1.5 BDP, and that the third leaves it."""
+"""Loss zone of BBR: its first version loses packets with buffers below 1.5 BDP, and the third does not."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["LOSS_ZONE"]
 ALGORITHMS = ("bbr", "bbr3", "cubic")
 
 SEEDS = range(1, 7)
-"""Seeds, of which means count: flows of BBR leave more or less of the buffer empty, by their starts."""
+"""Seeds, of which the mean is checked. Start times decide how much of the buffer BBR's flows leave empty."""
 QUICK_SEEDS = SEEDS[:4]
 
 
 def _scenarios() -> dict[str, Scenario]:
-    """Hock, Bless and Zitterbart have a testbed of 1 and 10 Gbit/s; this is the link of `fullpipe evaluate`'s cell
-    bbr1-zone, 100 Mbit/s and 40 ms.
+    """Link of the test case bbr1-zone of `fullpipe evaluate`, 100 Mbit/s and 40 ms. Hock, Bless and Zitterbart have a
+    testbed of 1 and 10 Gbit/s.
     """
     return {
         _name(algorithm, count, buffer_bdp, seed): Scenario.from_dict(
@@ -70,7 +70,7 @@ def _setting(count: int, buffer_bdp: float) -> str:
 
 
 def _picture(results: Results) -> Figure:
-    """Loss over the buffer."""
+    """Plot of loss against the buffer."""
     rows = _measure(results)
     with panels((("", "loss, %"),), columns=len(ZONE_FLOWS), xlabel="buffer, BDP", height=3) as (figure, (axes,)):
         for panel, count in zip(axes, ZONE_FLOWS, strict=True):

@@ -1,9 +1,9 @@
-"""Prague beside CUBIC over DualPI2: who gets how much, by RFC 9332's equation."""
+"""Prague versus CUBIC over DualPI2: rates compared with RFC 9332's equation."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_above, pen
 from fullpipe.papers.drawing import panels, utilization
@@ -22,17 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["PRAGUE"]
 
 EACH = 10
-"""Flows of either kind."""
+"""Flows of each kind."""
 
-SCHEMES: Mapping[str, tuple[Any, tuple[int, ...]]] = {
+SCHEMES: Mapping[str, tuple[object, tuple[int, ...]]] = {
     "Prague": ("prague", (5, 10, 25)),
     "Prague without a virtual RTT": ({"name": "prague", "virtual_rtt": 0}, (5, 10)),
 }
-"""The algorithm, and round trips in milliseconds."""
+"""Algorithm, and round trips in milliseconds."""
 
 
-def _scenario(algorithm: Any, rtt_ms: int, *, quick: bool) -> Scenario:
-    """The RFC gives no link: 200 Mbit/s, ten flows of either kind, so that no single sawtooth moves the marking."""
+def _scenario(algorithm: object, rtt_ms: int, *, quick: bool) -> Scenario:
+    """Link of 200 Mbit/s with ten flows of each kind, so that single sawteeth do not change the marking. The RFC gives
+    no link.
+    """
     link = {"name": "bottleneck", "rate": "200 Mbit/s", "delay": f"{500 * rtt_ms} us", "buffer": "unlimited"}
     beside = {"count": EACH, "start": "0 s..1 s"}
     return Scenario(

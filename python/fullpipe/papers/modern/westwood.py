@@ -1,8 +1,8 @@
-"""Westwood+ over small buffers: by its paper the pipe is full whatever the buffer; by Linux's rule it is not."""
+"""Westwood+ with small buffers: by its paper, the pipe is full with any buffer; by Linux's rule, it is not."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import pen
 from fullpipe.papers.drawing import flow_samples, panels, utilization
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WESTWOOD"]
 
-SCHEMES: Mapping[str, Any] = {
+SCHEMES: Mapping[str, object] = {
     "westwood": "westwood",
     "westwood as in Linux": {"name": "westwood", "halve_in_recovery": True},
     "reno": "reno",
@@ -26,9 +26,9 @@ SCHEMES: Mapping[str, Any] = {
 BUFFERS_BDP = {"1/8": 0.125, "1/4": 0.25, "1/2": 0.5}
 
 
-def _scenario(algorithm: Any, buffer_bdp: float) -> Scenario:
-    """The text of the paper was not at hand. The link is that on which simulator and Linux are compared
-    (reports/linux.md), 10 Mbit/s and 100 ms.
+def _scenario(algorithm: object, buffer_bdp: float) -> Scenario:
+    """Link of the comparison between simulator and Linux (reports/linux.md), 10 Mbit/s and 100 ms. The text of the
+    paper was not available.
     """
     return Scenario(
         duration="240 s",
@@ -62,7 +62,7 @@ def _measure(results: Results) -> Rows:
 
 
 def _picture(results: Results) -> Figure:
-    """Half a minute of the windows over the smallest buffer."""
+    """Plot of half a minute of the windows with the smallest buffer."""
     rows = tuple((scheme, "packets") for scheme in SCHEMES)
     with panels(rows, title="Windows over a buffer of 1/8 BDP") as (figure, axes):
         for scheme, (panel,) in zip(SCHEMES, axes, strict=True):

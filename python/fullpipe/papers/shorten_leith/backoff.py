@@ -1,4 +1,4 @@
-"""Shorten and Leith on how the backoff factor follows the queue: figures 5, 13, 14 and 16, equations (3) to (10)."""
+"""Shorten and Leith, the backoff factor follows the queue: figures 5, 13, 14, and 16, equations (3) to (10)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Shorten and Leith on utilization against the queue: figures 1, 4 and 7."""
+"""Shorten and Leith, utilization against the queue: figures 1, 4, and 7."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["FIGURE_1", "FIGURE_4", "FIGURE_7"]
@@ -205,7 +206,7 @@ FIGURE_7 = Item(
 )
 
 
-def _log_buffers(axes: Any, sizes: tuple[int, ...]) -> None:
+def _log_buffers(axes: Axes, sizes: tuple[int, ...]) -> None:
     axes.set_xscale("log")
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()

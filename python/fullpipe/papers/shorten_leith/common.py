@@ -1,4 +1,4 @@
-"""What the items of Shorten and Leith share: the dumbbell, the two kinds of flow, what is read off a run, axes."""
+"""Common parts of Shorten and Leith's items: dumbbell, two kinds of flows, measurements, and axes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from fullpipe.charts.series import flow_series, link_series
 from fullpipe.charts.style import STYLE, legend_above, link_pen, pens
-from fullpipe.papers.drawing import utilization
+from fullpipe.papers.drawing import Pen, utilization
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -50,37 +50,41 @@ __all__ = [
     "utilization",
 ]
 
-STANDARD: dict[str, Any] = {"algorithm": "newreno", "recovery": "sack"}
-"""Standard TCP: one segment per round trip, halving at a loss. The paper does not say which ns-2 sender it used; SACK
-repairs several losses of a window without a timeout, as does the adaptive scheme's sender."""
+Group: TypeAlias = dict[str, object]
+"""Keys of a group of flows."""
 
-ADAPTIVE: dict[str, Any] = {"algorithm": "adaptive-aimd"}
-"""The paper's scheme with its own values: beta from 0.5 to 0.8, fading 7/8."""
+STANDARD: Group = {"algorithm": "newreno", "recovery": "sack"}
+"""Standard TCP: one segment per RTT, halving at a loss. The paper omits the kind of ns-2 sender. SACK repairs several
+losses of a window without a timeout, like the adaptive scheme's sender.
+"""
 
-KINDS: dict[str, dict[str, Any]] = {"standard": STANDARD, "adaptive": ADAPTIVE}
-"""The two columns of the paper's comparisons."""
+ADAPTIVE: Group = {"algorithm": "adaptive-aimd"}
+"""The paper's scheme with its values: beta from 0.5 to 0.8, fading 7/8."""
+
+KINDS: dict[str, Group] = {"standard": STANDARD, "adaptive": ADAPTIVE}
+"""Columns of the paper's comparisons."""
 
 NAMES = {"standard": "standard AIMD", "adaptive": "adaptive AIMD"}
-"""How pictures call them."""
+"""Labels in plots."""
 
 ALGORITHMS = {"standard": "newreno", "adaptive": "adaptive-aimd"}
-"""Whose colors they have."""
+"""Algorithms whose colors the plots use."""
 
 BETA_MAX = 0.8
-"""The greatest backoff factor, section III."""
+"""Largest backoff factor, section III."""
 
 PACKET_BYTES = 1500
-"""10 Mbit/s over 2 (50 + 1.2) ms is the paper's delay-bandwidth product of 85 packets with 1500 bytes each."""
+"""Packet size: with 1500 bytes, 10 Mbit/s over 2 (50 + 1.2) ms is the paper's delay-bandwidth product of 85 packets."""
 
 RTT_100 = {"access_delay": "1.2 ms"}
-"""Behind a link of 50 ms one way: the round trip of 102.4 ms that the paper calls 100 ms."""
+"""Access delay over a link of 50 ms one way: the RTT of 102.4 ms that the paper calls 100 ms."""
 
 BDP_PACKETS_10M = 10e6 * 0.1024 / (8 * PACKET_BYTES)
-"""Of 10 Mbit/s and 102.4 ms: 85 packets."""
+"""Delay-bandwidth product of 10 Mbit/s and 102.4 ms: 85 packets."""
 
 
-def fixed_aimd(beta: float) -> dict[str, Any]:
-    """AIMD with a constant backoff factor and the increase that equation (5) gives it."""
+def fixed_aimd(beta: float) -> Group:
+    """AIMD with a constant backoff factor, and the increase by equation (5)."""
     return {"algorithm": {"name": "adaptive-aimd", "beta_min": beta, "beta_max": beta}}
 
 
@@ -88,19 +92,19 @@ def dumbbell(
     rate: str,
     delay: str,
     buffer_packets: int,
-    flows: Sequence[Mapping[str, Any]],
+    flows: Sequence[Mapping[str, object]],
     seconds: tuple[float, float],
     **keys: Any,
 ) -> Scenario:
     """Flows over one drop-tail link.
 
     Args:
-        rate: Of the link.
-        delay: Of the link, one way; the flows' `access_delay` comes on top.
-        buffer_packets: The paper's queue size.
-        flows: The groups of flows.
-        seconds: The run's length and the warm-up in it.
-        keys: Further keys of the scenario; ``series_interval`` is off unless given.
+        rate: Rate of the link.
+        delay: One-way delay of the link; the flows' `access_delay` is added.
+        buffer_packets: Queue size of the paper.
+        flows: Groups of flows.
+        seconds: Duration and warm-up.
+        keys: Additional keys of the scenario; ``series_interval`` is off by default.
     """
     return Scenario(
         duration=f"{seconds[0]:g} s",
@@ -113,38 +117,38 @@ def dumbbell(
 
 
 def flows(n: int) -> str:
-    """How figures' names count flows."""
+    """Number of flows in names of values."""
     return f"{n} flow" if n == 1 else f"{n} flows"
 
 
 def backoff_expected(kind: str, k: float) -> float:
-    """The backoff factor of one flow on a queue of `k` delay-bandwidth products."""
+    """Backoff factor of one flow with a queue of `k` delay-bandwidth products."""
     return 0.5 if kind == "standard" else min(BETA_MAX, max(0.5, 1 / (1 + k)))
 
 
 def goodputs_bps(result: Result) -> list[float]:
-    """What each flow got across, outside the warm-up."""
+    """Goodput of each flow after the warm-up."""
     return [float(rate) for rate in to_numpy(result.columns("flows")["goodput_bps"])]
 
 
 def loss_rate(result: Result) -> float:
-    """Packets dropped over packets that arrived at the link, ACKs of reverse flows included."""
+    """Loss rate of the link, with ACKs of reverse flows."""
     return float(result.links["loss_rate"][0].as_py())
 
 
 def flow_values(result: Result, flow: int, name: str) -> NDArray[np.float64]:
-    """A flow's samples of one column of the series."""
+    """Samples of one column of a flow's series."""
     return flow_series(result.sampled())[flow].values[name]
 
 
 @dataclass(frozen=True)
 class Backoff:
-    """A congestion event as a flow saw it.
+    """Congestion event of a flow.
 
     Attributes:
-        t_s: The last sample before the cut.
-        window: The window then, packets.
-        sample: Its index in the flow's series.
+        t_s: Time of the last sample before the cut.
+        window: Window at that time, packets.
+        sample: Index in the flow's series.
     """
 
     t_s: float
@@ -153,7 +157,7 @@ class Backoff:
 
 
 def backoffs(result: Result, flow: int, *, since_s: float = 0.0) -> list[Backoff]:
-    """A flow's window cuts: samples after which the window is less by a tenth or more."""
+    """Window cuts of a flow: samples after which the window is smaller by a tenth or more."""
     line = flow_series(result.sampled())[flow]
     window = line.values["cwnd_packets"]
     cuts = np.flatnonzero(window[1:] < 0.9 * window[:-1])
@@ -161,12 +165,12 @@ def backoffs(result: Result, flow: int, *, since_s: float = 0.0) -> list[Backoff
 
 
 def buffer_for(used: Mapping[int, float], target: float) -> float:
-    """The buffer from which on the utilization is at least ``target``: between two simulated buffers by the logarithm;
-    the smallest or greatest simulated where it lies outside them.
+    """Smallest buffer with at least a utilization of ``target``, interpolated between two simulated buffers on a
+    logarithmic scale; the smallest or largest simulated buffer outside them.
 
     Args:
-        used: The utilization by buffer, in packets.
-        target: The utilization asked for.
+        used: Utilization by buffer, in packets.
+        target: Utilization.
     """
     sizes = sorted(used, reverse=True)
     above = sizes[0]
@@ -191,8 +195,8 @@ def chart(title: str, x: str, y: str, *, height: float = 4.2) -> Iterator[tuple[
 def time_charts(
     title: str, labels: Sequence[str], *, x: str = "time, s", height: float = 6.0
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Axes above one another with a common horizontal axis, in the house style; legends are added at the end, long ones
-    below the axes.
+    """Rows of axes with a common horizontal axis, in the house style. Legends are added at the end; long ones are below
+    the axes.
     """
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.0, height), layout="constrained")
@@ -211,22 +215,22 @@ def draw(
     result: Result,
     flow: int,
     name: str,
-    look: Mapping[str, Any],
+    look: Pen,
     label: str | None = None,
     *,
     scale: float = 1.0,
 ) -> None:
-    """A flow's samples of one column of the series against time, times `scale`."""
+    """Plots one column of a flow's series against time, multiplied by `scale`."""
     line = flow_series(result.sampled())[flow]
     axes.plot(line.t_s, line.values[name] * scale, **look, label=label)
 
 
-def flow_pens(result: Result) -> list[dict[str, Any]]:
-    """A pen for each flow, by its algorithm."""
+def flow_pens(result: Result) -> list[Pen]:
+    """Line styles of the flows, by their algorithms."""
     return pens(result.columns("flows")["algorithm"])
 
 
 def draw_queue(axes: Axes, result: Result, link: int = 0, label: str | None = None) -> None:
-    """A link's queue against time."""
+    """Plots a link's queue against time."""
     line = link_series(result.sampled())[link]
     axes.plot(line.t_s, line.values["queue_packets"], **link_pen(link), label=label, linewidth=0.8)

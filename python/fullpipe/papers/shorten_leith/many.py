@@ -1,9 +1,9 @@
-"""Shorten and Leith on the queue that many flows need: figures 8 and 10."""
+"""Shorten and Leith, queue for many flows: figures 8 and 10."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,18 +38,18 @@ SEARCH = {
     "adaptive": (40, 57, 80, 113, 160, 226, 320),
     "adaptive, slow access": (5, 10, 20, 40, 80, 160, 320, 640),
 }
-"""Buffers tried, packets."""
+"""Simulated buffers, packets."""
 
 
 FIGURE_10_SEEDS = range(1, 5)
-"""Seeds of figure 10, of which means count: the need of ten adaptive flows with web traffic is 117 to 298 packets."""
+"""Seeds of figure 10, of which the mean is checked: ten adaptive flows with web traffic need 117 to 298 packets."""
 
 
 def _sized(kind: str, n: int, web: bool = False, seed: int = 1) -> dict[str, Scenario]:
-    group: dict[str, Any] = {"count": n, "start": "0 s..10 s", "access_delay": "0 ms..85 ms"}
+    group: dict[str, object] = {"count": n, "start": "0 s..10 s", "access_delay": "0 ms..85 ms"}
     if kind == "adaptive, slow access":
         group["access_rate"] = f"{3 * 155 / n:g} Mbit/s"
-    keys: dict[str, Any] = {"seed": seed}
+    keys: dict[str, object] = {"seed": seed}
     if web:
         # As many web transfers under way as long flows: half of n sessions each way at a time, since a transfer takes
         # 0.3 to 0.6 s and the gap as long.
@@ -70,7 +70,7 @@ def _sized_name(kind: str, n: int, q: int, web: bool, seed: int) -> str:
 def _add_needed(
     rows: Rows, results: Results, kind: str, n: int, web: bool = False, seeds: Sequence[int] = (1,)
 ) -> None:
-    """Adds the buffer that each target needs: the mean over the seeds that were run."""
+    """Adds the buffer for each target: the mean over the seeds that were run."""
     used = []
     for seed in seeds:
         names = {q: _sized_name(kind, n, q, web, seed) for q in SEARCH[kind]}
@@ -104,13 +104,13 @@ def _figure_8_measure(results: Results) -> Rows:
 
 
 def _exponent(rows: Rows, target: str, kind: str) -> float:
-    """The slope of log queue over log flows, by least squares."""
+    """Slope of log queue over log flows, by least squares."""
     counts, sizes = zip(*_sizes(rows, target, kind), strict=True)
     return float(np.polyfit(np.log(counts), np.log(sizes), 1)[0])
 
 
 def _sizes(rows: Rows, target: str, kind: str) -> list[tuple[int, float]]:
-    """Numbers of flows, each with the queue that it needs."""
+    """Numbers of flows with the queues that they need."""
     found = {n: rows.get(f"packets for {target}", kind, flows(n)) for n in FIGURE_8_FLOWS}
     return [(n, size) for n, size in found.items() if size is not None]
 

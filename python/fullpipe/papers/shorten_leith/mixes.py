@@ -1,10 +1,10 @@
-"""Shorten and Leith on 25 flows, some standard and some adaptive: figures 9, 11, 12 and 15."""
+"""Shorten and Leith, 25 standard and adaptive flows: figures 9, 11, 12, and 15."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,7 +35,7 @@ FLOWS = 25
 ADAPTIVE_COUNTS = (0, 5, 10, 15, 20, 25)
 
 
-def _mix(adaptive: int, access_delay: str) -> list[dict[str, Any]]:
+def _mix(adaptive: int, access_delay: str) -> list[dict[str, object]]:
     counts = {"standard": FLOWS - adaptive, "adaptive": adaptive}
     return [
         {**KINDS[kind], "count": count, "start": "0 s..5 s", "access_delay": access_delay}
@@ -106,13 +106,14 @@ REVERSE_SETTINGS = {
     "36 to 44 ms, queue 25": (25, "9 ms..11 ms"),
     "30 to 50 ms, queue 25": (25, "7.5 ms..12.5 ms"),
 }
-"""Queue in packets and one-way access delay. The link's 10 ms and the reverse path make the rest of the RTT."""
+"""Queue in packets and one-way access delay. The link's 10 ms and the reverse path are the rest of the RTT."""
 
 REVERSE_COUNTS = (0, 10, 25)
 
 REVERSE_SEEDS = range(1, 6)
-"""Medians count: which bursts meet turns on when the flows start, and single runs differ by as much as the figures say
-that backoffs matter."""
+"""Seeds, of which the median is checked: single runs differ by as much as the paper attributes to the backoff, because
+start times decide which bursts collide.
+"""
 
 
 def _reverse_scenarios(reverse: int) -> dict[str, Scenario]:
@@ -157,7 +158,7 @@ def _reverse_measure(results: Results) -> Rows:
 
 
 def _reverse_curve(rows: Rows, setting: str) -> list[tuple[int, float, float]]:
-    """Numbers of adaptive flows, each with the median utilization and loss, in percent, of its runs."""
+    """Numbers of adaptive flows, each with the median utilization and loss rate, in percent."""
     places = {count: f"{setting}, {count} adaptive" for count in _reverse_counts(setting)}
     return [
         (count, rows.value("utilization", setting=place), rows.value("loss", setting=place))
@@ -234,7 +235,7 @@ def _figure_15_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _evenly_spread(adaptive: int, mean_ms: float, breadth_ms: float) -> list[dict[str, Any]]:
+def _evenly_spread(adaptive: int, mean_ms: float, breadth_ms: float) -> list[dict[str, object]]:
     """The flows of each kind with access delays evenly spread, so that neither kind has the shorter round trips."""
     counts = {"standard": FLOWS - adaptive, "adaptive": adaptive}
     return [

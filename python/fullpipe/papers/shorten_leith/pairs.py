@@ -1,11 +1,11 @@
-"""Shorten and Leith on two flows: figures 2, 3, 6, 17 and 18."""
+"""Shorten and Leith, two flows: figures 2, 3, 6, 17, and 18."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,8 +53,9 @@ def _figure_2_measure(results: Results) -> Rows:
     result = results["dumbbell"]
     capacity = 10e6 / (8 * PACKET_BYTES)
     windows = [flow_values(result, flow, "cwnd_packets") for flow in (0, 1)]
-    before = _total([w / (rtt + FIGURE_2_QUEUE_S) for w, rtt in zip(windows, FIGURE_2_RTTS_S, strict=True)]) / capacity
-    empty = _total([w / rtt for w, rtt in zip(windows, FIGURE_2_RTTS_S, strict=True)]) / capacity
+    first, second = FIGURE_2_RTTS_S
+    before = (windows[0] / (first + FIGURE_2_QUEUE_S) + windows[1] / (second + FIGURE_2_QUEUE_S)) / capacity
+    empty = (windows[0] / first + windows[1] / second) / capacity
     events = [backoffs(result, flow, since_s=100) for flow in (0, 1)]
     at_congestion = [float(before[event.sample]) for flow in events for event in flow]
     sent = result.link_series["utilization"].to_numpy()
@@ -70,10 +71,6 @@ def _figure_2_measure(results: Results) -> Rows:
     rows.add("equation (1): windows over full-queue round trips at a drop, of capacity", float(np.mean(at_congestion)))
     rows.add("equation (2): sent after a backoff over windows by base round trips", sent_over_windows)
     return rows
-
-
-def _total(rates: list[Any]) -> Any:
-    return sum(rates[1:], rates[0])
 
 
 def _figure_2_picture(results: Results) -> Figure:
@@ -177,8 +174,9 @@ FIGURE_3 = Item(
 FIGURE_6_BETAS = (0.6, 0.7, 0.75, 0.8)
 
 FIGURE_6_STARTS_S = tuple(round(10 + 0.37 * i, 2) for i in range(16))
-"""Starts of the second flow, of which means count. Nothing in these runs is random: from its start on, a pair of flows
-repeats one of a few patterns of losses."""
+"""Start times of the second flow, of which the mean is checked. These runs have no randomness: from its start on, a
+pair of flows repeats one of a few loss patterns.
+"""
 
 
 def _figure_6_scenarios(starts_s: Sequence[float] = FIGURE_6_STARTS_S) -> dict[str, Scenario]:
@@ -214,7 +212,7 @@ def _figure_6_measure(results: Results) -> Rows:
 
 
 def _figure_6_ratios(result: Result) -> tuple[float, float]:
-    """The second flow over the first: mean peak window, and that times the number of congestion events."""
+    """Second flow over first flow: mean peak window, and that times the number of congestion events."""
     events = [backoffs(result, flow, since_s=100) for flow in (0, 1)]
     first, second = (float(np.mean([event.window for event in own])) for own in events)
     return second / first, second * len(events[1]) / (first * len(events[0]))
@@ -252,11 +250,13 @@ FIGURE_6 = Item(
 # Figures 17 and 18: a second flow starts into an established one; how many congestion epochs to equal windows?
 
 EPOCHS = 4
-"""Epochs over which the rate of convergence is read off."""
+"""Epochs over which the rate of convergence is measured."""
 
 
 def _starts(first_s: float) -> list[float]:
-    """Eight moments of the established flow's epoch: late ones end slow start early and leave something to converge."""
+    """Eight start times within the established flow's epoch. Late ones end slow start early, so that the windows still
+    have to converge.
+    """
     return [first_s + 0.75 * i for i in range(8)]
 
 
@@ -278,8 +278,8 @@ def _convergence_scenarios(delay: str, betas: tuple[float, float], first_s: floa
 
 
 def _kept_per_epoch(result: Result, start_s: float) -> float | None:
-    """The factor by which the distance of the two windows shrinks per congestion epoch, the geometric mean of the first
-    ones; None where slow start left too little distance, or not both flows backed off at each event.
+    """Factor by which the difference of the windows shrinks per congestion epoch, as a geometric mean; None if slow
+    start leaves too small a difference, or if one flow misses an event.
     """
     both = [
         (a.window, b.window)
@@ -295,7 +295,7 @@ def _kept_per_epoch(result: Result, start_s: float) -> float | None:
 
 
 def _epochs(results: Results, prefix: str, first_s: float) -> float:
-    """The median, over the starts, of the epochs to 95 % at the rate seen."""
+    """Median, over the start times, of the epochs to 95 % at the measured rate."""
     kept = [_kept_per_epoch(results[f"{prefix}-start-{start:g}"], start) for start in _starts(first_s)]
     known = [convergence_epochs(rate) for rate in kept if rate is not None and rate < 1]
     return statistics.median(known) if known else math.nan

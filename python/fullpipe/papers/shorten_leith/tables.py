@@ -1,4 +1,4 @@
-"""Shorten and Leith's tables I and II: paths like the test bed's and the Internet's."""
+"""Shorten and Leith, tables I and II: paths of the test bed and the Internet."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ __all__ = ["TABLE_1", "TABLE_2"]
 # Table I: a test bed of Linux hosts behind DummyNet; Table II: 20 Mbit/s to Geneva and to California.
 
 TABLE_1_PATHS = {"10 Mbit/s, 100 ms": 83, "100 Mbit/s, 40 ms": 333, "100 Mbit/s, 100 ms": 833}
-"""Paths by rate and round trip: delay-bandwidth product in packets."""
+"""Delay-bandwidth product in packets, by path (rate and RTT)."""
 
 TABLE_1_LINUX_PATHS = {"5 Mbit/s, 200 ms": 83, "10 Mbit/s, 100 ms": 83, "20 Mbit/s, 40 ms": 67}
-"""Paths that a virtual machine can carry."""
+"""Paths for a virtual machine."""
 
 TABLE_1_LINUX_SECONDS = {"5 Mbit/s, 200 ms": (90, 30), "10 Mbit/s, 100 ms": (50, 15), "20 Mbit/s, 40 ms": (26, 8)}
-"""Duration and warm-up there: 300 round trips and more are averaged. Simulated, the averages are then within 0.012 of
-those over 600 s.
+"""Duration and warm-up for a virtual machine: averages over at least 300 RTTs. Simulated, they are within 0.012 of the
+averages over 600 s.
 """
 TABLE_1_LINUX_FLOWS = (1, 10)
 
@@ -102,7 +102,7 @@ def _table_1_picture(results: Results) -> Figure:
 
 
 def _pairs_picture(title: str, label: str, rows: Rows, quantity: str) -> Figure:
-    """A row per setting, a dot per scheme, joined."""
+    """Plot with a row per setting, and a dot per scheme."""
     settings = list(dict.fromkeys(row.setting for row in rows if row.quantity == quantity))
     with chart(title, label, "", height=0.8 + 0.22 * len(settings)) as (figure, axes):
         places = range(len(settings), 0, -1)
@@ -137,7 +137,7 @@ TABLE_1 = Item(
 )
 
 TABLE_2_PATHS = {"Geneva": "9 ms", "Berkeley": "61 ms"}
-"""One-way delays from Maynooth: 1200 and 8200 km at two thirds of light's speed, and half as much again for detours."""
+"""One-way delays from Maynooth: 1200 and 8200 km at two thirds of the speed of light, and 50 % more for detours."""
 
 TABLE_2_FLOWS = (1, 2, 4, 8)
 TABLE_2_BUFFER = 15

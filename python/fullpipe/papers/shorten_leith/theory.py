@@ -1,4 +1,6 @@
-"""What Shorten and Leith's figures need besides `fullpipe.models`; rates in capacities, windows in rates times time."""
+"""Models for Shorten and Leith's figures that `fullpipe.models` lacks; rates in capacities, windows in rates times
+time.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,16 @@ __all__ = ["backoff_factor", "pair_convergence", "synchronized_utilization"]
 
 
 def backoff_factor(base_rtt_s: float, *queueing_s: float) -> float:
-    """Equations (4) and (7): RTTmin over RTTmax, which by equation (6) is RTTmin and the delays of the full queues."""
+    """RTTmin over RTTmax, equations (4) and (7). By equation (6), RTTmax adds the delays of the full queues."""
     return base_rtt_s / (base_rtt_s + sum(queueing_s))
 
 
 def pair_convergence(betas: tuple[float, float]) -> float:
-    """How much of their distance from the equilibrium two synchronized flows keep per epoch; alpha = 2 (1 - beta).
+    """Fraction of the distance from the equilibrium that two synchronized flows keep per epoch, for alpha = 2 (1 -
+    beta).
 
-    The second eigenvalue of diag(beta) + alpha (1 - beta)^T / sum(alpha) ([5] of the paper): its first is 1, and so the
-    trace less 1. At most the greater beta, as section VI bounds it.
+    The second eigenvalue of diag(beta) + alpha (1 - beta)^T / sum(alpha) ([5] of the paper): the trace less the first
+    eigenvalue, which is 1. Section VI bounds it by the larger beta.
     """
     alphas = [2 * (1 - beta) for beta in betas]
     pulls = [alpha * (1 - beta) for alpha, beta in zip(alphas, betas, strict=True)]
@@ -24,15 +27,15 @@ def pair_convergence(betas: tuple[float, float]) -> float:
 
 
 def synchronized_utilization(base_rtts_s: Sequence[float], queue_s: float, beta: float = 0.5) -> float:
-    """Utilization where every flow backs off at every congestion event, whatever the round trips (line of figure 3).
+    """Utilization if every flow backs off at every congestion event, for any RTTs (line of figure 3).
 
-    The fluid of equations (1) and (2): the windows determine the queue, each grows by one unit per round trip, and all
-    are multiplied by ``beta`` where the queue reaches ``queue_s``.
+    The fluid model of equations (1) and (2): the windows determine the queue, each window grows by one unit per RTT,
+    and all are multiplied by ``beta`` when the queue reaches ``queue_s``.
 
     Args:
-        base_rtts_s: Of the flows.
-        queue_s: Of the full queue, buffer over rate.
-        beta: Factor kept at a loss.
+        base_rtts_s: Base RTTs of the flows.
+        queue_s: Delay of the full queue, buffer over rate.
+        beta: Backoff factor.
     """
     windows = [1.0 / len(base_rtts_s)] * len(base_rtts_s)
     # A window's growth per step. How fast is of no matter, since queue and rate follow from the windows.
@@ -52,7 +55,7 @@ def synchronized_utilization(base_rtts_s: Sequence[float], queue_s: float, beta:
 
 
 def _queue(windows: Sequence[float], base_rtts_s: Sequence[float], guess: float) -> float:
-    """The queueing delay at which the windows just fill the link: equation (1), by Newton's method."""
+    """Queueing delay at which the windows just fill the link: equation (1), by Newton's method."""
     queue = guess
     for _ in range(3):
         rates = [w / (rtt + queue) for w, rtt in zip(windows, base_rtts_s, strict=True)]

@@ -1,16 +1,17 @@
-"""A survey of Tahoe, NewReno and Vegas beside constant-rate UDP traffic on a link with a buffer of ten segments.
+"""Survey of Tahoe, NewReno, and Vegas versus constant-rate UDP traffic on a link with a buffer of ten segments.
 
-The text omits the UDP traffic's rate and packet size, the access links, the length, Vegas's parameters and the size of
-a segment. Reconstruction: ns-2's defaults (segments of 1000 bytes and 40 of headers, a receiver's window of 20, Vegas
-with alpha 1, beta 3, gamma 1), access links of 10 Mbit/s, half of the 40 ms before the shared link, UDP at half the
-link's rate in packets of 1000 bytes, throughput over the first 16 s. The sensitivity item moves what matters.
+The text omits the UDP traffic's rate and packet size, the access links, the duration, Vegas's parameters, and the
+segment size. Reconstruction: ns-2's defaults (segments of 1000 bytes with 40 bytes of headers, a receive window of 20,
+Vegas with alpha 1, beta 3, gamma 1), access links of 10 Mbit/s, half of the 40 ms before the shared link, UDP at half
+the link's rate in packets of 1000 bytes, throughput over the first 16 s. The sensitivity item varies the important
+ones.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,28 +24,29 @@ from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from fullpipe.runs.result import Result
 
 __all__ = ["ITEMS", "SCHEMES", "shared_link"]
 
-SCHEMES: dict[str, Any] = {
+SCHEMES: dict[str, object] = {
     "vegas": {"name": "vegas", "alpha": 1, "beta": 3, "gamma": 1},
     "newreno": "newreno",
     "tahoe": "tahoe",
 }
-"""In the order of the published throughputs."""
+"""Algorithms in the order of the published throughputs."""
 
 LENGTH_S = 16
 TIMES_S = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, LENGTH_S, 20, 30, 50, 100)
-"""Ends of the runs behind figure 5's curves: throughput since the beginning is a run's mean."""
+"""Durations of the runs behind figure 5's curves: the throughput since the start is the mean of a run."""
 
 SETTLED_S = 5.0
-"""Slow start and what it loses are over."""
+"""Time after slow start and its losses."""
 
 
 def shared_link(
-    algorithm: Any,
+    algorithm: object,
     *,
     length_s: float = LENGTH_S,
     udp_rate_mbps: float = 1.0,
@@ -53,8 +55,8 @@ def shared_link(
     delay_ms: float = 40.0,
     interval: str = "20 ms",
 ) -> Scenario:
-    """One TCP flow and one UDP flow over the shared link; see above."""
-    flow: dict[str, Any] = {
+    """One TCP flow and one UDP flow over the shared link."""
+    flow: dict[str, object] = {
         "algorithm": algorithm,
         "access_delay": f"{delay_ms / 2:g} ms",
         "access_rate": "10 Mbit/s",
@@ -97,8 +99,8 @@ def _sawtooth_measure(scheme: str, results: Results) -> Rows:
     return rows
 
 
-def _cuts(result: Result) -> np.ndarray[Any, Any]:
-    """The samples after the first seconds at which the window has just been cut by a tenth or more."""
+def _cuts(result: Result) -> NDArray[np.intp]:
+    """Samples after the first seconds at which the window was just cut by a tenth or more."""
     t_s, cwnd = flow_samples(result, 0, "cwnd_packets")
     return np.flatnonzero((cwnd[1:] < 0.9 * cwnd[:-1]) & (t_s[1:] > SETTLED_S)) + 1
 
@@ -193,7 +195,7 @@ def _grid(rates: tuple[float, ...], packets: tuple[int, ...], windows: dict[str,
     }
 
 
-def _by_scheme(results: Results, delay: str = "") -> dict[str, np.ndarray[Any, Any]]:
+def _by_scheme(results: Results, delay: str = "") -> dict[str, NDArray[np.float64]]:
     return {
         name: np.array([_kbps(run) for key, run in results.items() if key.startswith(name) and key.endswith(delay)])
         for name in SCHEMES

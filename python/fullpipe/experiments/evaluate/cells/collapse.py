@@ -66,23 +66,23 @@ CELLS = (
     Cell(
         "loss-30",
         ("5.1.1",),
-        "30 % of packets lost on the wire for a minute: how much is sent",
+        "30 % loss for a minute: packets sent",
         [Setting("30 % loss", lambda party: lossy(party, 0.3, 30), ALWAYS)],
         [Metric("arrived_packets", LESS, shown_in=("packets/RTT", 0.05 / 60))],
     ),
     Cell(
         "silence",
         ("5.1.1",),
-        "nothing delivered for a minute: exponential backoff (RFC 6298, 5.5)",
+        "100 % loss for a minute: exponential backoff (RFC 6298, 5.5)",
         [Setting("silence", lambda party: lossy(party, 1.0, 30.5), ALWAYS)],
         [Metric("arrived_packets", "limit", limit=9)],
-        note="With a least timeout of 200 ms that doubles, at most 9 packets go out in a minute. Counted, from when "
-        "what was under way has been answered; one seed beyond it is a breach.",
+        note="With a minimum RTO of 200 ms that doubles, a sender sends at most 9 packets in a minute. The count "
+        "starts 0.5 s after the loss, when all ACKs have arrived. One seed above the limit is a violation.",
     ),
     Cell(
         "collapse",
         ("5.1.1",),
-        "50 flows over 10 Mbit/s into 1 Mbit/s, one CUBIC flow on the first link: undelivered packets",
+        "50 flows over 10 Mbit/s into 1 Mbit/s, one CUBIC flow on the first link: dropped packets",
         [Setting("50 flows", two_links, STANDARD)],
         # Fraction of the wide link's capacity over 100 s: 12,000 bits a packet, 10 Mbit/s.
         [Metric("dropped_packets", LOSS, shown_in=("% of capacity", 100 * 12_000 / 1e9))],
@@ -90,7 +90,7 @@ CELLS = (
     Cell(
         "overload",
         ("5.1.1",),
-        "1 Mbit/s, 100 ms, 1 BDP: more and more flows",
+        "1 Mbit/s, 100 ms, 1 BDP: increasing numbers of flows",
         [
             Setting(
                 f"{count} flow{'s' if count > 1 else ''}",

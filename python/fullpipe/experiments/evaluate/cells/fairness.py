@@ -42,7 +42,7 @@ CELLS = (
     Cell(
         "share",
         ("5.1.4",),
-        "50 Mbit/s, 50 ms, 0.5 BDP: how flows share, the last of them a minute late",
+        "50 Mbit/s, 50 ms, 0.5 BDP: shares of flows, of which the last one starts a minute late",
         [
             Setting(
                 f"{count} flows",
@@ -57,13 +57,13 @@ CELLS = (
             Metric("min_max", MORE, informs=True),
         ],
         measure="latecomer",
-        note="The latecomer's rate is what it has in flight over its round-trip time; it has its share once the mean "
-        "over a second is within 20 % of it. Where it never is, the rest of the run counts.",
+        note="The convergence time of the last flow ends when its mean rate over a second (packets in flight over RTT) "
+        "is within 20 % of the equal share. Without convergence, it is the rest of the run.",
     ),
     Cell(
         "rtt",
         ("5.1.4",),
-        "50 Mbit/s, 1 BDP: a flow of 20 ms beside one further away",
+        "50 Mbit/s, 1 BDP: a flow with 20 ms versus a flow with a longer RTT",
         [
             Setting(
                 f"20 and {round(far * 1e3)} ms",

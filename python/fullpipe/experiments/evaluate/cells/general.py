@@ -81,12 +81,12 @@ CELLS = (
         "a mobile link whose rate varies, 40 ms, 200 packets",
         [Setting("LTE", lte, ALWAYS)],
         [USED, WAIT],
-        note="The trace is made up.",
+        note="The trace is synthetic.",
     ),
     Cell(
         "wifi",
         ("6.4",),
-        "50 Mbit/s, 40 ms, 1 BDP: a hop over Wi-Fi, its jitter as in draft-huitema-ccwg-c4-test",
+        "50 Mbit/s, 40 ms, 1 BDP: a Wi-Fi hop with the jitter of draft-huitema-ccwg-c4-test",
         [
             Setting("jitter 1 ms", lambda party: wifi(party, jitter={"model": "wifi", "mean": "1 ms"}), STANDARD),
             Setting("jitter 7 ms", lambda party: wifi(party, jitter={"model": "wifi", "mean": "7 ms"}), ALWAYS),

@@ -108,22 +108,22 @@ CELLS = (
     Beside(
         "duel",
         ("5.2.1",),
-        "as many flows against as many: harm",
+        "equal numbers of flows of two algorithms: harm",
         duels(),
         VICTIM,
-        note="50 Mbit/s, 30 ms and one against one where a setting's name does not say otherwise.",
+        note="50 Mbit/s, 30 ms, and one flow versus one, unless the name of the configuration differs.",
     ),
     Beside(
         "rtts",
         ("5.2.1",),
-        "50 Mbit/s, 1 BDP of 20 ms: one against one of another RTT",
+        "50 Mbit/s, 1 BDP of 20 ms: one versus one with another RTT",
         [rtts(0.08, 0.02), rtts(0.02, 0.08)],
         VICTIM,
     ),
     Beside(
         "adoption",
         ("5.2.1",),
-        "100 Mbit/s, 40 ms, 1 BDP: one, five and nine of ten flows have switched: harm to the rest",
+        "100 Mbit/s, 40 ms, 1 BDP: one, five, and nine of ten flows have switched: harm to the others",
         [
             Setting(
                 f"{switched} of 10",
@@ -137,12 +137,12 @@ CELLS = (
             *VICTIM,
             Metric("other.goodput_bps", MORE, of="switched flows", informs=True),
         ),
-        note="Alone are the rest without those who have switched.",
+        note="Solo, the victims run without the flows that have switched.",
     ),
     Call(
         "media",
         ("5.2.2",),
-        "10 Mbit/s, 40 ms, 1 BDP: a call of audio and video beside one flow",
+        "10 Mbit/s, 40 ms, 1 BDP: a call with audio and video versus one flow",
         [Setting("one call", lambda _call, other: media(other), ALWAYS)],
         [
             Metric("video.p95_frame_delay_s", LESS, of="video"),
@@ -152,9 +152,9 @@ CELLS = (
             Metric("video.frame_loss_rate", LOSS, of="video", informs=True),
         ],
         measure="call",
-        note="Audio of 80 B each 20 ms; 30 frames of video a second, of which the first of each 150 has 37,500 B and "
-        "the others 3,750 B, sent frame by frame (draft-huitema-ccwg-c4-test). A frame's delay is from when it was "
-        "made until its last packet was there. The call does not adapt (RFC 8867's do). Alone it loses nothing, so "
-        "that harm to losses would be 1 beside anything: they are judged by their ratio.",
+        note="Audio: 80 B every 20 ms. Video: 30 frames per second, of which every 150th has 37,500 B and the others "
+        "3,750 B, sent frame by frame (draft-huitema-ccwg-c4-test). The delay of a frame ends when its last packet "
+        "arrives. The call does not adapt, unlike those of RFC 8867. Solo, it has no losses, so that harm to losses "
+        "would always be 1: losses are judged by their ratio.",
     ),
 )

@@ -54,7 +54,7 @@ CELLS = (
     Cell(
         "bbr1-zone",
         ("5.1.3",),
-        "100 Mbit/s, 40 ms: where BBR's first version lost too much (RFC 9743, 5.1.3)",
+        "100 Mbit/s, 40 ms: buffers with which BBR's first version lost too many packets (RFC 9743, 5.1.3)",
         [
             Setting(
                 f"{count} flows, {buffer:g} BDP",
@@ -69,7 +69,7 @@ CELLS = (
     Cell(
         "random",
         ("5.1.3",),
-        "100 Mbit/s, 40 ms, 1 BDP: what is used where the wire itself loses",
+        "100 Mbit/s, 40 ms, 1 BDP: utilization with random loss on the link",
         [
             Setting(
                 f"{loss:g} of packets",

@@ -51,12 +51,12 @@ CELLS = (
     Cell(
         "fct-mixed",
         ("5.2.3",),
-        "50 Mbit/s, 40 ms, 1 BDP: two long flows and transfers at a fifth of the capacity, one of both CUBIC's",
+        "50 Mbit/s, 40 ms, 1 BDP: two long flows and transfers at a fifth of the capacity, either of them with CUBIC",
         [
             Setting("long beside CUBIC's transfers", lambda party: mix(party, CUBIC), ALWAYS),
             Setting("transfers beside CUBIC's long flows", lambda party: mix(CUBIC, party), STANDARD),
         ],
         TIMES,
-        note="Judged by ratios: what CUBIC's flows have beside the candidate over what they have beside a standard.",
+        note="Judged by ratios: metrics of CUBIC's flows versus the candidate over those versus a standard.",
     ),
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fullpipe.experiments.evaluate.cell import ALWAYS, SECONDS, STANDARD, Beside, Cell, Metric, Setting
 from fullpipe.experiments.evaluate.cells.harm import VICTIM, beside
 from fullpipe.experiments.evaluate.preset import Party, Tree, dumbbell, flows
@@ -47,12 +45,12 @@ def varying(
     **link: object,
 ) -> Tree:
     """Path that changes at given times, so that its flows start at once."""
-    keys: dict[str, Any] = {"size": size} if size else {}
+    group = flows(party, "subject", start="0 s..10 ms")
     return dumbbell(
         rate_bps,
         rtt_s,
         1,
-        flows(party, "subject", start="0 s..10 ms", **keys),
+        {**group, "size": size} if size else group,
         duration_s=duration_s,
         warmup_s=warmup_s,
         link={**({"schedule": schedule} if schedule else {}), **link},
@@ -110,7 +108,7 @@ CELLS = (
     Beside(
         "aqm-duel",
         ("7.1",),
-        "50 Mbit/s, 40 ms: one against one over FQ-CoDel and DualPI2, with ECN",
+        "50 Mbit/s, 40 ms: one versus one over FQ-CoDel and DualPI2, with ECN",
         [
             Setting(
                 queue,
@@ -127,7 +125,7 @@ CELLS = (
     Cell(
         "delay",
         ("7.3",),
-        "20 Mbit/s, 1 BDP: 30 ms become 100 ms after a second",
+        "20 Mbit/s, 1 BDP: the RTT changes from 30 to 100 ms after a second",
         [
             Setting(
                 "30 to 100 ms",
@@ -179,7 +177,7 @@ CELLS = (
     Cell(
         "reorder",
         ("7.7",),
-        "50 Mbit/s, 50 ms, 1 BDP: some packets late",
+        "50 Mbit/s, 50 ms, 1 BDP: reordered packets",
         [
             Setting(
                 f"{part:.0%} by {rtts:g} RTT",
@@ -197,7 +195,7 @@ CELLS = (
     Cell(
         "blackhole",
         ("7.8",),
-        "20 Mbit/s, 70 ms, 1 BDP: nothing comes through for 2 s",
+        "20 Mbit/s, 70 ms, 1 BDP: 100 % loss for 2 s",
         [
             Setting(
                 "2 s",
@@ -213,14 +211,14 @@ CELLS = (
     Cell(
         "burst",
         ("7.8",),
-        "100 Mbit/s, 40 ms, 1 BDP: 75 Mbit/s of datagrams come and go each 10 s",
+        "100 Mbit/s, 40 ms, 1 BDP: 75 Mbit/s of datagrams, on and off for 10 s each",
         [Setting("75 Mbit/s", burst, STANDARD)],
         [USED, Metric("udp.loss_rate", LOSS, of="the datagrams"), WAIT],
     ),
     Cell(
         "step",
         ("7.9",),
-        "100 ms, 1 BDP: the rate goes up, down and back: 7 MB (draft-huitema-ccwg-c4-test)",
+        "100 ms, 1 BDP: the rate rises, or falls and recovers: 7 MB (draft-huitema-ccwg-c4-test)",
         [
             Setting(
                 "up: 5 to 10 Mbit/s at 2.5 s",
@@ -245,7 +243,7 @@ CELLS = (
     Cell(
         "capacity",
         ("7.9",),
-        "100 ms, 1 BDP: 100 and 10 Mbit/s in turn (RFC 7928, 8.2.6)",
+        "100 ms, 1 BDP: alternating 100 and 10 Mbit/s (RFC 7928, 8.2.6)",
         [
             Setting(
                 f"each {every}",
@@ -267,7 +265,7 @@ CELLS = (
     Cell(
         "dc",
         ("7.11",),
-        "10 Gbit/s, 100 us, marks beyond 65 packets: 32 answers of 64 kB at once",
+        "10 Gbit/s, 100 us, marks above 65 packets: 32 simultaneous answers of 64 kB",
         [Setting("incast", incast, STANDARD)],
         [
             Metric("subject.p99_completion_s", LESS),

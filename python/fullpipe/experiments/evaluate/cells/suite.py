@@ -85,12 +85,11 @@ CELLS = (
             Metric("other.goodput_bps", MORE, of="the other camp (G)", shown_in=("", 1.0), informs=True),
         ),
         measure="camps",
-        note="draft-irtf-iccrg-tcpeval-01, 6.1, under a load that is synthetic and declared here in the place of the "
-        "draft's traces of a campus: web transfers of Pareto sizes, 12 kB in the mean and of shape 1.2, in whole "
-        "packets, begun as Poisson processes, the same ones whoever sends. L is the goodput of the standard camp, G "
-        "that of the other, over what the camp has where both are the standard's (the draft's BASELINE). Different "
-        "from the draft besides: no transfer has a twin in the other camp, all traffic goes one way, all packets have "
-        "1500 B, hosts are the card's, and nothing is left out as warm-up. Half of the capacity is delivered whoever "
-        "sends, so that L and G tell little there; completion times do.",
+        note="draft-irtf-iccrg-tcpeval-01, 6.1, with a synthetic load instead of the draft's traces of a campus: web "
+        "transfers with Pareto sizes (mean 12 kB, shape 1.2), in whole packets, which start as Poisson processes that "
+        "do not depend on the algorithm. L is the goodput of the standard camp, and G that of the other camp, relative "
+        "to two standard camps (the draft's BASELINE). Further differences: no transfer has a twin in the other camp, "
+        "all traffic has one direction, all packets have 1500 B, hosts are the card's, and there is no warm-up. At "
+        "half load, all transfers are delivered, so that L and G differ little, but completion times do.",
     ),
 )
