@@ -90,6 +90,8 @@ COMMANDS: dict[str, list[str]] = {
     "statement": ["evaluate", "vegas", "--only", "iot", "--seeds", "1", "--statement", "FILE"],
     "paper": ["reproduce", "--paper", "FILE"],
     "linux": ["linux", "run", "FILE"],
+    "suite": ["check", "FILE"],
+    "baseline": ["check", "suite.toml", "--baseline", "FILE"],
     "algorithms": ["algorithms", "FILE"],
     "columns": ["run", "small.toml", "--load", "FILE", "--json"],
 }
@@ -117,6 +119,17 @@ except InputError as error:
     status = 2
 """
 
+SUITE = """
+scenarios = [{ name = "small", file = "small.toml" }]
+[[checks]]
+id = "same"
+scenario = "small"
+controller = "newreno"
+metric = "goodput_bps"
+relative_to = "baseline"
+"""
+"""Suite that needs a baseline."""
+
 SAVED = {
     "Result": "result",
     "Comparison": "comparison",
@@ -131,6 +144,7 @@ def made(draw: random.Random, folder: Path, number: int) -> tuple[str, list[str]
     """Writes a hostile file; the code to run with it, and its arguments."""
     (folder / "small.toml").write_text(SMALL)
     (folder / "sweep.toml").write_text(f"{SMALL}\n[sweep]\nseed = [1]\n")
+    (folder / "suite.toml").write_text(SUITE)
     uses = [*COMMANDS, *LOADERS]
     use = uses[number % len(uses)]
     kind = draw.randrange(1000)

@@ -31,6 +31,9 @@ ROOT = Path(__file__).parent.parent.parent
 CPU_S = 100
 """Processor time limit of each process of the tests of one mutant, seconds. Tests that exceed it count as failed."""
 
+BUILD_CPU_S = 1000
+"""Processor time limit of each process of a build, seconds."""
+
 TIMEOUT_S = 1200
 """Wall time limit of the tests of one mutant, seconds: for tests that wait. A busy machine must not reach it."""
 
@@ -48,6 +51,7 @@ class Room:
         share: Part of the sample.
         builds: Command that must succeed before the tests; a mutant that fails it does not count. None builds nothing.
         folder: Folder below the copy.
+        by_module: Only tests of the mutant's own Rust module are run, for crates whose tests together take minutes.
     """
 
     files: tuple[str, ...]
@@ -55,6 +59,7 @@ class Room:
     share: float
     builds: tuple[str, ...] | None = None
     folder: str = "."
+    by_module: bool = False
 
 
 def _pytest(*files: str) -> tuple[str, ...]:
@@ -98,11 +103,16 @@ ROOMS: dict[str, Room] = {
         _pytest("tests/unit/test_pool.py", "tests/unit/test_memory.py"),
         0.03,
     ),
-    "rows": Room((PACKAGE + "reproduce/rows.py",), _pytest("tests/unit/test_rows.py"), 0.03),
+    "rows": Room((PACKAGE + "reproduce/rows.py",), _pytest("tests/unit/test_measured_rows.py"), 0.03),
+    "tables": Room(
+        (PACKAGE + "runs/tables.py", PACKAGE + "runs/figures.py", PACKAGE + "experiments/sweep/table.py"),
+        _pytest("tests/unit/test_rows.py", "tests/unit/test_tables.py", "tests/unit/test_result.py"),
+        0.03,
+    ),
     "playground": Room(
         ("web/src/format.ts", "web/src/toml.ts", "web/src/link.ts", "web/src/colours.ts"),
         ("sh", "-c", "node --test ../target/web-test/test/*.test.js"),
-        0.2,
+        0.17,
         builds=("node_modules/.bin/tsc", "-p", "tsconfig.test.json"),
         folder="web",
     ),
@@ -123,6 +133,7 @@ ROOMS: dict[str, Room] = {
         _cargo("fullpipe-sim"),
         0.1,
         builds=_cargo("fullpipe-sim", "--no-run"),
+        by_module=True,
     ),
 }
 
@@ -219,18 +230,33 @@ def copy_tree(target: Path) -> None:
         (target / "web/node_modules").symlink_to(ROOT / "web/node_modules")
 
 
-def succeeds(command: tuple[str, ...], folder: Path, tree: Path) -> bool:
+def module_of(file: str) -> str:
+    """Path of a Rust module within its crate, for `cargo test`; all modules of a transport share their tests."""
+    parts = file.partition("/src/")[2].removesuffix(".rs").removesuffix("/mod").split("/")
+    return parts[0] if parts[0] == "transport" else "::".join(parts)
+
+
+def tests_of(mutant: Mutant) -> tuple[str, ...]:
+    """Command that tests a mutant."""
+    room = ROOMS[mutant.room]
+    return (*room.tests, module_of(mutant.file)) if room.by_module else room.tests
+
+
+def succeeds(command: tuple[str, ...], folder: Path, tree: Path, cpu_s: int = CPU_S) -> bool:
     """Runs a command with the code of the copy; true for exit status 0."""
     environment = os.environ | {
         "PYTHONPATH": str(tree / "python"),
         "CARGO_TARGET_DIR": str(tree / "target"),
         "CARGO_PROFILE_DEV_DEBUG": "false",
+        # Compiling takes longer than the tests.
+        "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
+        "CARGO_INCREMENTAL": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PROPTEST_CASES": "32",
     }
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(
-        command, cwd=folder, env=environment, start_new_session=True, preexec_fn=_limit, **quiet
+        command, cwd=folder, env=environment, start_new_session=True, preexec_fn=lambda: _limit(cpu_s), **quiet
     ) as process:
         try:
             return process.wait(TIMEOUT_S) == 0
@@ -242,9 +268,9 @@ def succeeds(command: tuple[str, ...], folder: Path, tree: Path) -> bool:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _limit() -> None:
+def _limit(cpu_s: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
 
 
 def judge(mutant: Mutant, tree: Path) -> str:
@@ -253,11 +279,26 @@ def judge(mutant: Mutant, tree: Path) -> str:
     original = path.read_text()
     path.write_text(original[: mutant.start] + mutant.new + original[mutant.end :])
     try:
-        if room.builds is not None and not succeeds(room.builds, tree / room.folder, tree):
+        if room.builds is not None and not succeeds(room.builds, tree / room.folder, tree, BUILD_CPU_S):
             return "no code"
-        return "survived" if succeeds(room.tests, tree / room.folder, tree) else "noticed"
+        return "survived" if succeeds(tests_of(mutant), tree / room.folder, tree) else "noticed"
     finally:
         path.write_text(original)
+
+
+def check_clean(mutants: list[Mutant], tree: Path) -> None:
+    """Builds the rooms and runs their tests on the code as it is.
+
+    Raises:
+        SystemExit: A room's tests fail.
+    """
+    for name in sorted({mutant.room for mutant in mutants}):
+        room = ROOMS[name]
+        if room.builds is not None and not succeeds(room.builds, tree / room.folder, tree, BUILD_CPU_S):
+            raise SystemExit(f"{name}: it cannot be built without any mutant")
+    for name, command in sorted({(mutant.room, tests_of(mutant)) for mutant in mutants}):
+        if not succeeds(command, tree / ROOMS[name].folder, tree):
+            raise SystemExit(f"{name}: its tests fail without any mutant ({' '.join(command)})")
 
 
 def main() -> None:
@@ -281,11 +322,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         tree = Path(place)
         copy_tree(tree)
-        for name in sorted({mutant.room for mutant in mutants}):
-            room = ROOMS[name]
-            ready = room.builds is None or succeeds(room.builds, tree / room.folder, tree)
-            if not ready or not succeeds(room.tests, tree / room.folder, tree):
-                raise SystemExit(f"{name}: its tests fail without any mutant")
+        check_clean(mutants, tree)
         for mutant in mutants:
             if (mutant.file, mutant.start, mutant.new) in known:
                 continue

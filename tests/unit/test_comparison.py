@@ -48,6 +48,10 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     return stand_in
 
 
+def test_a_comparison_shows_its_seeds_where_there_are_several() -> None:
+    assert repr(Comparison({"bic": [by_hand(), by_hand()]})) == "<Comparison of bic, 2 seeds>"
+
+
 def test_a_keyword_that_is_none_is_refused(small: Scenario) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'wrokers'; did you mean 'workers'"):
         run_many({1: small}, wrokers=2)  # type: ignore[call-arg,unused-ignore]
@@ -66,6 +70,7 @@ def test_algorithms_take_all_flows(runs: Runs) -> None:
     )
     ((scenarios, engine, workers),) = runs.asked
     assert list(both.results) == ["bic", "vegas (alpha=1, beta=3)", "tahoe"]
+    assert repr(both) == "<Comparison of bic, vegas (alpha=1, beta=3), tahoe>"
     flows = [[group["algorithm"] for group in scenario.to_dict()["flows"]] for scenario in scenarios.values()]
     assert flows == [["bic"] * 2, [{"name": "vegas", "alpha": 1, "beta": 3}] * 2, [{"name": "tahoe"}] * 2]
     assert (engine, workers, runs.stops) == ("simulator", 5, [stop])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fullpipe
-from by_hand import check_rows
+from by_hand import by_hand, check_rows
 from fullpipe import Duel, InputError, Scenario, ScenarioError
 from fullpipe._cli.output import show
 from fullpipe.experiments.duel import AMONG, HALF, PARTS, Bout, duel, harm
@@ -19,6 +19,8 @@ from fullpipe.experiments.sweep.plan import Plan
 from fullpipe.experiments.sweep.sweeping import Sweep
 from fullpipe.experiments.sweep.table import table_of
 from fullpipe.runs.aggregate import paired
+from fullpipe.runs.design import Case, Done, Run
+from fullpipe.runs.measure import full
 
 
 def test_harm_is_what_is_lost_of_what_there_is_alone() -> None:
@@ -122,6 +124,19 @@ def test_figures_over_the_seeds_are_paired() -> None:
         ("cubic", 3, 0.75, 1),
     ]
     assert (lone["goodput_harm"], many["goodput_harm"], lone["goodput_harm_ci95"]) == (0.9, pytest.approx(0.1), None)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_runs_have_errors_only_where_one_failed(small: Scenario, fails: bool) -> None:
+    labels = {"buffer": None, "mix": HALF, "part": "first alone"}
+    runs = [Run(i, Case(small, labels), seed=1 + i) for i in range(2)]
+    ended = [Done(run, full(by_hand(flows={"name": ["ours", "ours"]}))) for run in runs]
+    if fails:
+        ended[1] = Done(runs[1], None, InputError("broken"))
+    found = Duel._of_runs(["ours", "reno"], ended)
+    assert ("error" in found.runs.column_names) == fails
+    assert found.failed == fails
+    assert len(found.groups) == 2 - fails
 
 
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -438,9 +438,21 @@ def test_result_directory_with_links_overwrites_nothing_outside(tmp_path: Path, 
     write(out, {"precious": "2"})
     assert (out / "precious").read_text() == "2"
     assert not (out / "precious").is_symlink()
-    with pytest.raises(InputError, match=r"out/deep: is a symbolic link \(allowed: a file or directory of the result"):
-        write(out, {"deep/precious": "3"})
+    with pytest.raises(InputError, match=r"out/deep: is a symbolic link \(allowed: a directory of the result itself"):
+        write(out, {"before": "3", "deep/precious": "3"})
     assert (outside / "precious").read_text() == "mine"
+    # Links are looked for before the first file is replaced, so that the earlier result is whole.
+    assert not (out / "before").exists()
+    check_whole(out)
+
+
+@pytest.mark.parametrize("name", ["../outside/precious", "deep/../../outside/precious", "/etc/passwd"])
+def test_names_that_lead_out_of_a_directory_are_not_of_its_result(tmp_path: Path, outside: Path, name: str) -> None:
+    write(tmp_path / "out", {"file": "1"})
+    with (tmp_path / "out" / MANIFEST).open("a") as file:
+        file.write(f"{'0' * 64}  {name}\n")
+    check_whole(tmp_path / "out")
+    assert outside.exists()
 
 
 def test_list_of_our_files_is_no_link(tmp_path: Path, outside: Path) -> None:
@@ -477,6 +489,7 @@ def test_folder_refuses_links_pipes_and_names_that_lead_out(tmp_path: Path, outs
         assert folder.read("file", 5) == b"whole"
         for name, why in (
             ("link/precious", "link: is a symbolic link"),
+            ("link/deeper/precious", "link: is a symbolic link"),
             ("link", "link: is a symbolic link"),
             ("pipe", "pipe: is no regular file"),
             ("../outside/precious", "leads out of the directory"),

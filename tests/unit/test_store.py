@@ -127,6 +127,33 @@ def test_a_file_that_is_none(file: Path, caplog: pytest.LogCaptureFixture, conte
         assert store.find(b"a") == {"x": 1}
 
 
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
+"""Rows without end."""
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        f"CREATE VIEW runs AS {ENDLESS} SELECT zeroblob(1000) AS key, zeroblob(9) AS row, x'00' AS sum FROM n",
+        "CREATE TABLE runs (x, key AS (zeroblob(1000)), row AS (zeroblob(9)), sum)",
+        f"CREATE TABLE {stores.RUNS}; CREATE TRIGGER more AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+    ],
+    ids=["view", "computed", "trigger"],
+)
+def test_a_file_with_other_tables_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture, hostile: str) -> None:
+    """The store of an unfinished sweep may come from somebody else with the directory."""
+    with sqlite3.connect(tmp_path / "runs.sqlite") as database:
+        database.executescript(hostile)
+    database.close()
+    with Store(tmp_path / "runs.sqlite") as store:
+        assert store.find(b"a" * 20) is None
+        store.add(b"a" * 20, {"x": 1})
+    with Store(tmp_path / "runs.sqlite") as store:
+        assert store.find(b"a" * 20) == {"x": 1}
+    (record,) = caplog.records
+    assert "its tables are not those of a store" in record.getMessage()
+
+
 def test_many_damaged_rows_are_not_reported_one_by_one(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     with sqlite3.connect(file) as database:
         database.execute("UPDATE runs SET sum = x'00'")

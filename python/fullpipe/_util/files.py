@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from fullpipe._util.folder import Folder
+from fullpipe._util.folder import Folder, check_below
 from fullpipe._util.text import quoted, shorten
 from fullpipe.errors import LONGEST_PLACE, InputError
 
@@ -289,6 +289,8 @@ def _move(stage: Path, target: Path, *, adds: bool) -> None:
         _list(ours, stage / MANIFEST)
         stage.rename(target)
         return
+    for parent in {str(Path(name).parent) for name in ours}:
+        check_below(target, parent)  # before the first file is replaced
     stays = {name: digest for name, digest in before.items() if name not in ours} if adds else {}
     with _opened(target) as folder, uninterrupted():
         with staged_file(target / MANIFEST) as file:

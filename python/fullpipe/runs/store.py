@@ -36,6 +36,9 @@ __all__ = ["Store", "kept_runs"]
 MOST_KEYS = 1_000_000
 """Keys that are held in memory, about 100 MB of them."""
 
+RUNS = "runs (key BLOB PRIMARY KEY, row BLOB, sum BLOB) STRICT, WITHOUT ROWID"
+"""The only table of the file."""
+
 PATIENCE_S = 1.0
 """Time that a finished row waits for others to be written with, seconds of wall time."""
 
@@ -155,9 +158,10 @@ class Store:
         self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_ROW_BYTES)
         self._file.execute("PRAGMA trusted_schema = OFF")
         self._file.execute("PRAGMA cell_size_check = ON")
-        self._file.execute(
-            "CREATE TABLE IF NOT EXISTS runs (key BLOB PRIMARY KEY, row BLOB, sum BLOB) STRICT, WITHOUT ROWID"
-        )
+        self._file.execute(f"CREATE TABLE IF NOT EXISTS {RUNS}")
+        # A view or a trigger of somebody else's file could run without end, or make gigabytes of a few bytes.
+        if self._file.execute("SELECT sql FROM sqlite_master LIMIT 2").fetchall() != [(f"CREATE TABLE {RUNS}",)]:
+            raise sqlite3.DatabaseError("its tables are not those of a store")
         # A lookup of a run that is not there costs as much as a tiny run. Rows that another process adds later are not
         # seen, and their runs are made again.
         keys = self._file.execute("SELECT key FROM runs LIMIT ?", (MOST_KEYS + 1,)).fetchall()
