@@ -23,7 +23,7 @@ from fullpipe import Result, Scenario, models
 from fullpipe.experiments.evaluate.beside_linux import for_linux
 from fullpipe.experiments.evaluate.cells.harm import beside
 from fullpipe.experiments.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
-from fullpipe.experiments.evaluate.measure import Row, figures
+from fullpipe.experiments.evaluate.measure import Row, metrics
 from fullpipe.experiments.evaluate.preset import PACKET_BYTES, Party
 from fullpipe.experiments.evaluate.rules import times_tcp
 from fullpipe.runs.tables import rows, to_numpy
@@ -172,7 +172,7 @@ def bbr_zone() -> Figures:
     """
     found = {}
     for count, buffer, name in product(ZONE_FLOWS, ZONE_BUFFERS_BDP, ("newreno", "cubic", "bbr", "bbr3")):
-        each = [figures(_zone(name, count, buffer, seed)) for seed in range(1, 11)]
+        each = [metrics(_zone(name, count, buffer, seed)) for seed in range(1, 11)]
         named = f"{name}, {count}, {buffer:g}"
         times = [_times_tcp(row, count) for row in each]
         found[f"loss, {named}"] = 100 * mean(row["loss_rate"] or 0.0 for row in each)
@@ -195,7 +195,7 @@ def _probes() -> Figures:
     up, seeds, episodes, probing, dropped, rtts_s = 5.0, (1, 2, 3), [0.0], 0.0, 0.0, []
     for seed in seeds:
         result = _zone("bbr3", 2, 0.5, seed, series_interval="5 ms")
-        rtts_s.append(figures(result)["subject.p95_rtt_s"] or 0.0)
+        rtts_s.append(metrics(result)["subject.p95_rtt_s"] or 0.0)
         phases: dict[float, list[float]] = {}
         for row in rows(result.columns("series")):
             phases.setdefault(round(row["t_s"], 3), []).append(row["phase"])

@@ -12,7 +12,7 @@ from fullpipe.experiments.evaluate import evaluate
 from fullpipe.experiments.evaluate.cell import Beside, Setting
 from fullpipe.experiments.evaluate.cells.harm import VICTIM, beside
 from fullpipe.experiments.evaluate.judging import Compared, Runs, corrected, judge_cell
-from fullpipe.experiments.evaluate.measure import figures
+from fullpipe.experiments.evaluate.measure import metrics
 from fullpipe.experiments.evaluate.preset import STANDARDS, Party, dumbbell, flows
 from fullpipe.experiments.evaluate.rules import HARM_MARGIN
 from fullpipe.papers import select
@@ -104,7 +104,7 @@ def duel(candidate: str, seeds: int, rate_bps: float, rtt_s: float, buffer: floa
     }
     runs = Runs()
     for (role, seed), result in run_many(trees).items():
-        runs.add(cell.id, setting.name, role, seed, figures(result))
+        runs.add(cell.id, setting.name, role, seed, metrics(result))
     judged = corrected([judge_cell(cell, [setting], runs)])[0]
     return {one.metric.removeprefix("goodput_bps of "): one for one in judged.compared if one.main}
 

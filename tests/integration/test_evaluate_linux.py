@@ -101,14 +101,14 @@ def test_a_real_kernel_stands_beside_and_gives_no_word(tmp_path: Path, guest: Gu
 
 @pytest.mark.usefixtures("guest")
 def test_what_the_kernel_does_not_tell_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = measure.figures
+    real = measure.metrics
 
     def measured(result: Any) -> Any:
         row = real(result)
         # The guest's runs are those that end early.
         return {**row, "p50_queueing_delay_s": None} if result.scenario.duration_s == 25 else row
 
-    monkeypatch.setattr(measure, "figures", measured)
+    monkeypatch.setattr(measure, "metrics", measured)
     card = evaluate("cubic", only=["bloat"], seeds=2, cache=tmp_path, engine="linux")
     assert figure(card, "bloat", "10 BDP: median queueing delay")["linux"] == {}
     assert figure(card, "bloat", "10 BDP: mean RTT")["linux"]["newreno"][0] > 0

@@ -77,7 +77,7 @@ def test_goodput_is_of_the_edge_links_and_completion_of_all_that_began(monkeypat
     result: Any = SimpleNamespace(
         columns=whole.__getitem__, scenario=SimpleNamespace(to_dict=lambda: scenario), window_s=400.0
     )
-    monkeypatch.setattr(measure, "figures", lambda _: {"utilization": 0.5})
+    monkeypatch.setattr(measure, "metrics", lambda _: {"utilization": 0.5})
     assert measure.MEASURES["camps"](result) == {
         "utilization": 0.5,
         "victim.goodput_bps": 3.0,
@@ -111,7 +111,7 @@ def test_a_standard_does_no_more_than_the_standards(tmp_path: Path) -> None:
     assert card.worse == []
     (cell,) = card.data["criteria"][0]["experiments"]
     for load in (50, 100):
-        one = cell["figures"][f"10 Mbit/s, {load}% load: G, the other camp's goodput beside those of newreno"]
+        one = cell["figures"][f"10 Mbit/s, {load}% load: Goodput of the other camp (G), victim newreno"]
         assert one["newreno"] == [1.0, 1.0]
         assert (one["verdict"], one["candidate"]) == ("information", one["cubic"])
     # With half of the capacity everything is delivered, whoever sends.

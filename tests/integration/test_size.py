@@ -119,14 +119,14 @@ def test_what_larger_buffers_need_not_meet_is_found_from_below() -> None:
 def test_targets(text: float | str, conditions: dict[str, tuple[float, bool]]) -> None:
     found = Target.parse(text)
     assert {
-        each.measure.figure: (pytest.approx(each.bound), each.measure.at_least) for each in found.conditions
+        each.measure.metric: (pytest.approx(each.bound), each.measure.at_least) for each in found.conditions
     } == conditions
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("utilisation>=0.9", "unknown figure 'utilisation'; did you mean 'utilization'?"),
+        ("utilisation>=0.9", "unknown metric 'utilisation'; did you mean 'utilization'?"),
         ("utilization<=0.9", "write utilization >= ..."),
         ("p99_delay>=2ms", "write p99_delay <= ..."),
         ("p99_delay<=2", "expected a time above 0"),
@@ -135,7 +135,7 @@ def test_targets(text: float | str, conditions: dict[str, tuple[float, bool]]) -
         ("loss<=20ms", "expected a part above 0 and below 1"),
         ("0.9,loss<=1%", "'0.9' is no condition"),
         ("loss<1%", "'loss<1%' is no condition"),
-        ("loss<=1%,loss<=2%", "two conditions are on the same figure"),
+        ("loss<=1%,loss<=2%", "two conditions are on one metric"),
         (",", "there are no conditions"),
         ("1.5", "target = 1.5"),
         ("nan", "target = nan"),

@@ -18,7 +18,7 @@ import pytest
 
 from fullpipe.experiments.evaluate.beside_linux import for_linux
 from fullpipe.experiments.evaluate.cells.harm import beside
-from fullpipe.experiments.evaluate.measure import figures
+from fullpipe.experiments.evaluate.measure import metrics
 from fullpipe.experiments.evaluate.preset import Party
 from fullpipe.linux import job
 from fullpipe.runs.engines import run
@@ -55,7 +55,7 @@ def scenario(case: str, seed: int) -> dict[str, Any]:
 
 
 def dropped(case: str, seed: int, engine: str) -> float:
-    return figures(run(scenario(case, seed), engine=engine))["dropped_packets"] or 0.0
+    return metrics(run(scenario(case, seed), engine=engine))["dropped_packets"] or 0.0
 
 
 def dropped_on_linux(case: str) -> float:

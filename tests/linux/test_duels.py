@@ -13,7 +13,7 @@ import pytest
 
 from fullpipe.experiments.evaluate.beside_linux import for_linux
 from fullpipe.experiments.evaluate.cells.harm import beside
-from fullpipe.experiments.evaluate.measure import figures
+from fullpipe.experiments.evaluate.measure import metrics
 from fullpipe.experiments.evaluate.preset import Party
 from fullpipe.runs.engines import run
 from linux.beside import RECORD, keep_rows, keeps_linux, kept, needs_guest
@@ -42,7 +42,7 @@ def measured(tree: dict[str, Any], engine: str) -> Figures:
     """What the first flow has of both goodputs, the link's utilization and drops, and the first flow's mean RTT. Hosts
     take no time, as in the guest.
     """
-    row = figures(run(for_linux(tree), engine=engine))
+    row = metrics(run(for_linux(tree), engine=engine))
     one, other = (row[f"{name}.goodput_bps"] or 0.0 for name in ("victim", "other"))
     return {
         "share": one / (one + other),

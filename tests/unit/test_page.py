@@ -71,19 +71,19 @@ def test_a_shape_shows_what_it_judges() -> None:
         "origin": "Figure 4: a curve",
     }
     common: dict[str, Any] = {"name": "n", "origin": "o", "reason": "r"}
-    bounds = Shape(**common, shape="bounds", figures={"a": 0.5, "b": 12345.6}, at_least=0.25, at_most=2e4)
+    bounds = Shape(**common, shape="bounds", values={"a": 0.5, "b": 12345.6}, at_least=0.25, at_most=2e4)
     assert (cells(bounds)["asked"], cells(bounds)["measured"]) == (">= 0.25 and <= 20000", "0.5 to 12,346")
-    same = Shape(**common, shape="bounds", figures={"a": 0.5, "b": 0.5}, at_least=0.6)
+    same = Shape(**common, shape="bounds", values={"a": 0.5, "b": 0.5}, at_least=0.6)
     assert (cells(same)["measured"], cells(same)["verdict"]) == ("0.5", "discrepancy")
-    below = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0}, than={"c": 3.0, "d": 5.0})
+    below = Shape(**common, shape="below", values={"a": 1.0, "b": 2.0}, than={"c": 3.0, "d": 5.0})
     assert cells(below)["measured"] == "1 < 3; 2 < 5"
-    three = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0, "c": 3.0}, than={"d": 4.0, "e": 5.0, "f": 6.0})
+    three = Shape(**common, shape="below", values={"a": 1.0, "b": 2.0, "c": 3.0}, than={"d": 4.0, "e": 5.0, "f": 6.0})
     assert cells(three)["measured"] == "1 < 4; 2 < 5; 3 < 6"
-    alone = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0}, than={"c": 3.0})
+    alone = Shape(**common, shape="below", values={"a": 1.0, "b": 2.0}, than={"c": 3.0})
     assert cells(alone)["measured"] == "least step 1"
-    many = Shape(**common, shape="falling", figures={str(i): 10.0 - 2 * i for i in range(7)})
+    many = Shape(**common, shape="falling", values={str(i): 10.0 - 2 * i for i in range(7)})
     assert cells(many)["measured"] == "least step 2"
-    fewer = Shape(**common, shape="falling", figures={str(i): 10.0 - 2 * i for i in range(6)})
+    fewer = Shape(**common, shape="falling", values={str(i): 10.0 - 2 * i for i in range(6)})
     assert cells(fewer)["measured"] == "10, 8, 6, 4, 2, 0"
 
 

@@ -63,7 +63,7 @@ def test_beta_fixed_at_a_half_misses() -> None:
             )
             for key, scenario in item.scenarios().items()
         }
-        checks = judge(item.measure(run_many(broken)).figures, expected(item.id))
+        checks = judge(item.measure(run_many(broken)).values, expected(item.id))
         assert missed <= {check.name for check in checks if check.status == "fail"}
 
 

@@ -411,27 +411,26 @@ RISES = Shape(
     origin="Figure 4",
     reason="a curve",
     shape="rising",
-    figures={"a": 1.0, "b": 3.5, "c": 5.0},
+    values={"a": 1.0, "b": 3.5, "c": 5.0},
     margin=1.0,
 )
 
 
 def test_reproduce(printed: Printed) -> None:
-    reproduce._print(outcome(AGREES, ABOVE, BELOW, RISES, shortened="half as long", quick=True))
+    output.show(reproduce.shown(outcome(AGREES, ABOVE, BELOW, RISES, shortened="half as long", quick=True)))
     check_rows(printed(), "reproduce")
 
 
 def test_reproduce_summary(printed: Printed) -> None:
-    reproduce._print_summary(
-        [outcome(AGREES, RISES), outcome(AGREES, ABOVE, wall_s=12.5), outcome(BELOW, AGREES, ABOVE)]
-    )
+    outcomes = [outcome(AGREES, RISES), outcome(AGREES, ABOVE, wall_s=12.5), outcome(BELOW, AGREES, ABOVE)]
+    output.show([reproduce.summary(outcomes)])
     check_rows(printed(), "reproduce-summary")
 
 
 def test_reproduce_in_words(printed: Printed) -> None:
-    reproduce._print(outcome(AGREES, RISES, kept=True))
+    output.show(reproduce.shown(outcome(AGREES, RISES, kept=True)))
     assert printed().endswith("paper/table-9: all 2 checks pass; 3.2 s; kept from an earlier run\n")
-    reproduce._print(outcome(AGREES, ABOVE, engine="linux", shortened="one flow"))
+    output.show(reproduce.shown(outcome(AGREES, ABOVE, engine="linux", shortened="one flow")))
     assert printed().endswith(
         "cause of a known discrepancy: its timer is coarse\nLinux: one flow\n"
         "paper/table-9: 1 of 2 are known discrepancies; 3.2 s\n"

@@ -108,11 +108,11 @@ def _print_all(outcomes: Sequence[Outcome], output: Output) -> None:
     elif output.format == "csv":
         click.echo(_csv(outcomes, output.columns), nl=False)
     else:
-        summary = [_summary(outcomes)] if len(outcomes) > 1 else []
+        last = [summary(outcomes)] if len(outcomes) > 1 else []
         if output.format == "table":
-            return show(summary)
+            return show(last)
         parts = [part for outcome in outcomes for part in shown(outcome, output.columns)]
-        click.echo((markdown if output.format == "markdown" else latex)([*parts, *summary]), nl=False)
+        click.echo((markdown if output.format == "markdown" else latex)([*parts, *last]), nl=False)
     return None
 
 
@@ -138,7 +138,7 @@ def _quantities(outcome: Outcome, names: Sequence[str] | None) -> set[str]:
 def shown(outcome: Outcome, quantities: Sequence[str] | None = None) -> list[Shown | str]:
     """Table of the checks of a result, causes of known discrepancies, and the summary line."""
     names = _quantities(outcome, quantities)
-    checks = [check for check in outcome.checks if names & _quantities_of(outcome, check)]
+    checks = [check for check in outcome.checks if quantities is None or names & _quantities_of(outcome, check)]
     causes = dict.fromkeys(check.miss for check in checks if check.status == "documented miss")
     kept = "; kept from an earlier run" if outcome.kept else ""
     return [
@@ -155,11 +155,11 @@ def shown(outcome: Outcome, quantities: Sequence[str] | None = None) -> list[Sho
 
 def _quantities_of(outcome: Outcome, check: Check) -> set[str]:
     """Quantities that a check judges."""
-    judged = [*check.figures, *(check.than or {})] if isinstance(check, Shape) else [check.name]
+    judged = [*check.values, *(check.than or {})] if isinstance(check, Shape) else [check.name]
     return {outcome.rows.called(name).quantity for name in judged}
 
 
-def _summary(outcomes: Iterable[Outcome]) -> Shown:
+def summary(outcomes: Iterable[Outcome]) -> Shown:
     rows = [
         (
             outcome.item.id,
@@ -186,7 +186,7 @@ def row(check: Check, intervals: Mapping[str, Mapping[str, float | None]]) -> tu
     """Cells of a check under `HEADINGS`. Means have their confidence intervals (`Rows.intervals`)."""
     verdict = VERDICTS[check.status]
     if isinstance(check, Shape):
-        single = next(iter(check.figures)) if len(check.figures) == 1 and check.shape == "bounds" else ""
+        single = next(iter(check.values)) if len(check.values) == 1 and check.shape == "bounds" else ""
         measured = f"{check.measured:.4g}{_interval(intervals.get(single), '.2g')}"
         return (check.name, check.required, measured, "", "", verdict, check.origin)
     digits = 2 if check.name.endswith("%") else 3

@@ -12,12 +12,12 @@ import click
 from fullpipe._cli.output import kernel_option, note, print_json, show, words
 from fullpipe._util.display import FORMATS, Shown, csv_text, latex, markdown
 from fullpipe._util.files import check_directory, check_free, check_picture
-from fullpipe.experiments.failures import failures_line
 from fullpipe.runs.memory import parse_bytes
-from fullpipe.runs.results import Results
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from fullpipe.runs.results import Results
 
 __all__ = [
     "Output",
@@ -97,9 +97,11 @@ class Output:
         if self.out is not None and not saved:
             what.save(self.out)
         self.print(what, parts)
-        if not isinstance(what, Results) or not what.failed:
+        if not getattr(what, "failed", 0):
             return 0
-        note(failures_line(what))
+        from fullpipe.experiments.failures import failures_line
+
+        note(failures_line(cast("Results", what)))
         return 1
 
     def print(self, what: Deliverable, parts: Sequence[Shown | str] | None = None) -> None:

@@ -159,7 +159,7 @@ class Shape(Expectation):
         shape: ``rising``: each value at least ``margin`` above the previous one. ``falling``: each at least ``margin``
             below the previous one. ``below``: each at least ``margin`` below its partner in ``than``; a single value or
             partner stands for all. ``bounds``: each from ``at_least`` to ``at_most``. A negative ``margin`` is slack.
-        figures: Values by name.
+        values: Values by name.
         than: Partners of ``below``.
         margin: Margin in the unit of the values.
         at_least: Lower limit.
@@ -167,7 +167,7 @@ class Shape(Expectation):
     """
 
     shape: str
-    figures: Mapping[str, float]
+    values: Mapping[str, float]
     than: Mapping[str, float] | None = None
     margin: float = 0.0
     at_least: float = -math.inf
@@ -176,16 +176,12 @@ class Shape(Expectation):
     def __post_init__(self) -> None:
         super().__post_init__()
         least = 2 if self.shape in ("rising", "falling") else 1
-        if self.shape not in SHAPES or len(self.figures) < least:
-            raise ValueError(f"{self.name}: {self.shape!r} of {len(self.figures)} figures judges nothing")
+        if self.shape not in SHAPES or len(self.values) < least:
+            raise ValueError(f"{self.name}: {self.shape!r} of {len(self.values)} values checks nothing")
         if (self.shape == "below") != (self.than is not None):
             raise ValueError(f"{self.name}: 'below' needs partners (than), other shapes none")
-        if (
-            self.than is not None
-            and len(self.than) != len(self.figures)
-            and 1 not in (len(self.than), len(self.figures))
-        ):
-            raise ValueError(f"{self.name}: {len(self.figures)} figures and {len(self.than)} partners don't pair up")
+        if self.than is not None and len(self.than) != len(self.values) and 1 not in (len(self.than), len(self.values)):
+            raise ValueError(f"{self.name}: {len(self.values)} values and {len(self.than)} partners don't pair up")
         if (self.shape == "bounds") != (math.isfinite(self.at_least) or math.isfinite(self.at_most)):
             raise ValueError(f"{self.name}: 'bounds' needs at_least or at_most, other shapes neither")
 
@@ -218,7 +214,7 @@ class Shape(Expectation):
         if math.isnan(self.gap):
             return math.nan
         if self.shape == "bounds":
-            return max(self.figures.values(), key=lambda value: max(self.at_least - value, value - self.at_most))
+            return max(self.values.values(), key=lambda value: max(self.at_least - value, value - self.at_most))
         return min(slack for slack, _ in self._slacks())
 
     def to_dict(self) -> dict[str, object]:
@@ -229,14 +225,14 @@ class Shape(Expectation):
             "required": self.required,
             "measured": _finite(self.measured),
             "tolerance": None,
-            "figures": {name: _finite(value) for name, value in self.figures.items()},
+            "figures": {name: _finite(value) for name, value in self.values.items()},
             **({"than": {name: _finite(value) for name, value in self.than.items()}} if self.than else {}),
             **self._common(),
         }
 
     def _slacks(self) -> list[tuple[float, float]]:
         """Pairs of a value and its lower limit."""
-        values = list(self.figures.values())
+        values = list(self.values.values())
         if self.shape == "bounds":
             slacks = [(value, self.at_least) for value in values] + [(-value, -self.at_most) for value in values]
             return [slack for slack in slacks if math.isfinite(slack[1])]
@@ -256,11 +252,11 @@ Check = Value | Shape
 """Check of an item."""
 
 
-def judge(figures: Mapping[str, float], expected: Sequence[Entry]) -> tuple[Check, ...]:
+def judge(measured: Mapping[str, float], expected: Sequence[Entry]) -> tuple[Check, ...]:
     """Checks of measured values, in the order of the expectations.
 
     Args:
-        figures: Measured values by name.
+        measured: Measured values by name.
         expected: Entries of the data file. An entry with ``published`` checks the value of its name. An entry with
             ``shape`` checks the values it lists, where ``*`` stands for any text and the order is the measured one.
             Measured values are filled into ``reason`` and ``miss``.
@@ -271,17 +267,18 @@ def judge(figures: Mapping[str, float], expected: Sequence[Entry]) -> tuple[Chec
     """
     used: set[str] = set()
     checks: list[Check] = []
-    for entry in (_with_figures(entry, figures) for entry in expected):
+    for entry in (_filled(entry, measured) for entry in expected):
         if "published" in entry:
-            picked = _pick(figures, [entry["name"]], literally=True)
+            picked = _pick(measured, [entry["name"]], literally=True)
             checks.append(Value(measured=picked[entry["name"]], **entry))
         else:
-            picked = _pick(figures, entry["figures"])
-            than = _pick(figures, entry["than"]) if "than" in entry else None
-            checks.append(Shape(**{**entry, "figures": picked, "than": than}))
+            picked = _pick(measured, entry["figures"])
+            than = _pick(measured, entry["than"]) if "than" in entry else None
+            rest = {key: value for key, value in entry.items() if key != "figures"}
+            checks.append(Shape(**{**rest, "values": picked, "than": than}))
             used |= (than or {}).keys()
         used |= picked.keys()
-    if unused := [name for name in figures if name not in used]:
+    if unused := [name for name in measured if name not in used]:
         raise KeyError(f"figures without a check: {unused}")
     return tuple(checks)
 
@@ -296,17 +293,17 @@ def refuse_if_void(entry: Entry) -> None:
         Value(measured=math.nan, **entry)
 
 
-def _with_figures(entry: Entry, figures: Mapping[str, float]) -> Entry:
-    return {key: filled(value, figures) if key in ("reason", "miss") else value for key, value in entry.items()}
+def _filled(entry: Entry, measured: Mapping[str, float]) -> Entry:
+    return {key: filled(value, measured) if key in ("reason", "miss") else value for key, value in entry.items()}
 
 
-def _pick(figures: Mapping[str, float], patterns: Sequence[str], *, literally: bool = False) -> dict[str, float]:
+def _pick(measured: Mapping[str, float], patterns: Sequence[str], *, literally: bool = False) -> dict[str, float]:
     picked: dict[str, float] = {}
     for pattern in patterns:
-        names = [n for n in figures if n == pattern or (not literally and fnmatchcase(n, pattern.replace("[", "[[]")))]
+        names = [n for n in measured if n == pattern or (not literally and fnmatchcase(n, pattern.replace("[", "[[]")))]
         if not names:
-            raise KeyError(f"no figure {pattern!r} was measured; there are: {', '.join(figures)}")
-        picked.update({name: figures[name] for name in names})
+            raise KeyError(f"no value {pattern!r} was measured; there are: {', '.join(measured)}")
+        picked.update({name: measured[name] for name in names})
     return picked
 
 

@@ -18,7 +18,7 @@ from fullpipe.experiments.evaluate.cell import CANDIDATE, Cell, Role, Rule
 from fullpipe.experiments.evaluate.cells import CELLS
 from fullpipe.experiments.evaluate.cells.queues import ADDRESSED_BELOW_S
 from fullpipe.experiments.evaluate.criteria import CRITERIA, Criterion
-from fullpipe.experiments.evaluate.data import CardData, CriterionData, ExperimentData, FigureData, KernelData
+from fullpipe.experiments.evaluate.data import CardData, ComparedData, CriterionData, ExperimentData, KernelData
 from fullpipe.experiments.evaluate.extent import run_of, seeds_used
 from fullpipe.experiments.evaluate.judging import BARS, WHO, Compared, JudgedCell, Runs, Values, corrected
 from fullpipe.experiments.evaluate.preset import Tree
@@ -94,7 +94,7 @@ class Card(Results):
     """Report card of an algorithm.
 
     The labels of `runs` are ``criterion`` (the first one that a run counts for), ``cell``, ``setting``, and ``role``.
-    The metrics are those of `measure.figures`.
+    The metrics are those of `measure.metrics`.
 
     Attributes:
         data: Content of the card as plain values ready for JSON.
@@ -268,10 +268,10 @@ class Card(Results):
         from fullpipe.experiments.evaluate.page import beside, kernel_line
 
         rows = [
-            (cell["id"], figure["setting"], f"{figure['title']}, {figure['unit']}".removesuffix(", "), *row)
+            (cell["id"], compared["setting"], f"{compared['title']}, {compared['unit']}".removesuffix(", "), *row)
             for cell in {cell["id"]: cell for one in self.data["criteria"] for cell in one["experiments"]}.values()
-            for figure in cell["figures"].values()
-            for row in beside(figure, self.data["algorithm"])
+            for compared in cell["figures"].values()
+            for row in beside(compared, self.data["algorithm"])
         ]
         columns = ("test case", "configuration", "metric", "algorithm", "simulator", "Linux")
         table = [Shown("Real kernel and simulator", columns, rows, 4)] if rows else []
@@ -415,7 +415,7 @@ def _cell(cell: JudgedCell, asked: str) -> ExperimentData:
             **_settings_run(cell),
             "note": cell.cell.note,
             "command": f"{asked} --only {cell.cell.id}",
-            "figures": {f"{one.setting}: {one.title}": _figures(one) for one in cell.compared},
+            "figures": {f"{one.setting}: {one.title}": _metric(one) for one in cell.compared},
         },
     )
 
@@ -425,7 +425,7 @@ def _settings_run(cell: JudgedCell) -> dict[str, int]:
     return {"settings_run": ran, "settings_in_all": whole} if whole else {}
 
 
-def _figures(one: Compared) -> FigureData:
+def _metric(one: Compared) -> ComparedData:
     judged = one.judgement
     numbers = (
         {
@@ -442,7 +442,7 @@ def _figures(one: Compared) -> FigureData:
         else {}
     )
     return cast(
-        "FigureData",
+        "ComparedData",
         {
             "setting": one.setting,
             "metric": one.metric,

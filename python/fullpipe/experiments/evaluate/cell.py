@@ -158,7 +158,7 @@ class Cell:
     title: str
     settings: Sequence[Setting] = ()
     metrics: Sequence[Metric] = ()
-    measure: str = "figures"
+    measure: str = "metrics"
     missing: str = ""
     note: str = ""
 

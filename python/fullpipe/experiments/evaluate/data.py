@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict
 
-__all__ = ["CardData", "CriterionData", "ExperimentData", "FigureData", "KernelData"]
+__all__ = ["CardData", "ComparedData", "CriterionData", "ExperimentData", "KernelData"]
 
 Values = list[float | None]
 
 
-class FigureData(TypedDict, total=False):
+class ComparedData(TypedDict, total=False):
     """Metric of a configuration, compared with the standards (`judging.Compared`)."""
 
     setting: str
@@ -53,7 +53,7 @@ class ExperimentData(TypedDict, total=False):
     settings_in_all: int
     note: str
     command: str
-    figures: dict[str, FigureData]
+    figures: dict[str, ComparedData]
 
 
 class CriterionData(TypedDict, total=False):

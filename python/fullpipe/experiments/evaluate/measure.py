@@ -14,7 +14,7 @@ from fullpipe.scenario.quantity import Quantity
 if TYPE_CHECKING:
     from fullpipe.runs.result import Result
 
-__all__ = ["MEASURES", "Row", "back_to", "figures", "most_lost", "percentile", "settled"]
+__all__ = ["MEASURES", "Row", "back_to", "metrics", "most_lost", "percentile", "settled"]
 
 Row = dict[str, float | None]
 
@@ -33,7 +33,7 @@ a round trip.
 """
 
 
-def figures(result: Result) -> Row:
+def metrics(result: Result) -> Row:
     """Metrics that every test case has.
 
     - Bottleneck: ``utilization``, ``p50_``, ``p95_`` and ``p99_queueing_delay_s``, ``mark_rate``, ``arrived_packets``,
@@ -81,22 +81,22 @@ def figures(result: Result) -> Row:
 
 
 def transfer(result: Result) -> Row:
-    """The metrics of `figures`, and ``completion_s``: time until the last flow of the group ``subject`` is complete.
+    """The metrics of `metrics`, and ``completion_s``: time until the last flow of the group ``subject`` is complete.
 
     A transfer that is not complete at the end counts with the duration of the run.
     """
     times = [flow["completion_s"] for flow in result.to_dict()["flows"] if flow["name"] == "subject"]
     whole_s = result.scenario.duration_s
-    return {**figures(result), "completion_s": max(whole_s if time is None else time for time in times)}
+    return {**metrics(result), "completion_s": max(whole_s if time is None else time for time in times)}
 
 
 def call(result: Result) -> Row:
-    """The metrics of `figures`, and of a call, whose audio and video are the first two groups of datagrams.
+    """The metrics of `metrics`, and of a call, whose audio and video are the first two groups of datagrams.
 
     ``audio.p95_frame_delay_s`` and ``video.p95_frame_delay_s`` are from the creation of a frame until its last packet
     arrives; ``video.frame_loss_rate`` is the fraction of frames that lack a packet.
     """
-    row = figures(result)
+    row = metrics(result)
     audio, video = tables.rows(result.columns("traffic"))[:2]
     row["audio.p95_frame_delay_s"] = audio["p95_frame_delay_s"]
     row["video.p95_frame_delay_s"] = video["p95_frame_delay_s"]
@@ -106,13 +106,13 @@ def call(result: Result) -> Row:
 
 
 def camps(result: Result) -> Row:
-    """The metrics of `figures`, and of the groups ``victim`` and ``other``, whose transfers each cross an edge link of
+    """The metrics of `metrics`, and of the groups ``victim`` and ``other``, whose transfers each cross an edge link of
     that name.
 
     ``NAME.goodput_bps`` is goodput over the measurement interval. ``NAME.p95_completion_s`` is of the transfers that
     began in it; a transfer that is not complete at the end counts with the whole interval.
     """
-    row = figures(result)
+    row = metrics(result)
     links = result.columns("links")
     goodputs = dict(zip(links["name"], tables.to_list(links["carried_goodput_bps"]), strict=True))
     edges = {f"web {i}": group["path"][0] for i, group in enumerate(result.scenario.to_dict()["web"])}
@@ -129,18 +129,18 @@ def camps(result: Result) -> Row:
 
 
 def upturn(result: Result) -> Row:
-    """The metrics of `figures`, and ``ramp_s``: time from the end of the warm-up, at which the network changes, until
+    """The metrics of `metrics`, and ``ramp_s``: time from the end of the warm-up, at which the network changes, until
     the mean utilization over a second is at least 90 %.
     """
     series = tables.rows(result.columns("link_series"))
     from_s = result.scenario.warmup_s
     used = [(row["t_s"], row["utilization"]) for row in series if row["t_s"] > from_s + 1e-9]
     reached = back_to([time - from_s for time, _ in used], [part or 0.0 for _, part in used], 0.9)
-    return {**figures(result), "ramp_s": result.window_s if reached is None else reached}
+    return {**metrics(result), "ramp_s": result.window_s if reached is None else reached}
 
 
 def start_up(result: Result) -> Row:
-    """The metrics of `figures`, and of a flow that fills an idle path from its start, sampled four times a round trip.
+    """The metrics of `metrics`, and of a flow that fills an idle path from its start, sampled four times a round trip.
 
     ``start_up_s`` is the time from the start of the run until the bottleneck's mean utilization over
     `START_UP_SAMPLES` samples is at least 90 %; the whole run where it never is. ``start_up_loss_rate`` is packets
@@ -156,14 +156,14 @@ def start_up(result: Result) -> Row:
         math.fsum(row[key] for row in samples if row["t_s"] < until_s) for key in ("arrived_packets", "dropped_packets")
     )
     return {
-        **figures(result),
+        **metrics(result),
         "start_up_s": result.scenario.duration_s if reached_s is None else reached_s,
         "start_up_loss_rate": dropped / arrived if arrived else None,
     }
 
 
 def latecomer(result: Result) -> Row:
-    """The metrics of `figures`, and ``settle_s``: time from the start of the last flow until its mean rate over a
+    """The metrics of `metrics`, and ``settle_s``: time from the start of the last flow until its mean rate over a
     second is within 20 % of an equal share of the bottleneck. The rate is packets in flight over RTT.
     """
     scenario = result.scenario.to_dict()
@@ -176,11 +176,11 @@ def latecomer(result: Result) -> Row:
     rows = [row for row in tables.rows(result.columns("series")) if row["flow"] == last and row["t_s"] > started_s]
     rates = [(row["in_flight_packets"] or 0.0) / row["rtt_s"] if row["rtt_s"] else 0.0 for row in rows]
     reached = settled([row["t_s"] - started_s for row in rows], rates, equal, 0.2)
-    return {**figures(result), "settle_s": result.scenario.duration_s - started_s if reached is None else reached}
+    return {**metrics(result), "settle_s": result.scenario.duration_s - started_s if reached is None else reached}
 
 
 MEASURES: Mapping[str, Callable[[Result], Row]] = {
-    "figures": figures,
+    "metrics": metrics,
     "transfer": transfer,
     "call": call,
     "camps": camps,

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from fullpipe.experiments.evaluate.cell import Rule
-from fullpipe.experiments.evaluate.data import CardData, CriterionData, FigureData, KernelData
+from fullpipe.experiments.evaluate.data import CardData, ComparedData, CriterionData, KernelData
 from fullpipe.experiments.evaluate.extent import run_of, seeds_used
 from fullpipe.experiments.evaluate.judging import BARS
 from fullpipe.experiments.evaluate.rules import BADNESS, BETTER, INCONCLUSIVE, NO_WORSE, TIMES_TCP, WORSE
@@ -59,7 +59,7 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def deciding(criterion: CriterionData) -> tuple[str, FigureData] | None:
+def deciding(criterion: CriterionData) -> tuple[str, ComparedData] | None:
     """Comparison that gives a criterion's verdict, and its test case: the one furthest beyond its margin."""
     judged = [
         (cell["id"], one)
@@ -70,33 +70,33 @@ def deciding(criterion: CriterionData) -> tuple[str, FigureData] | None:
     return max(judged, key=lambda each: _beyond(each[1])) if judged else None
 
 
-def gauge(figure: FigureData) -> Markup:
+def gauge(compared: ComparedData) -> Markup:
     """Difference from the baseline with its interval. The range of "no worse" is gray, and worse is on the right. For a
     limit, the plot has the worst seed and the range of the seeds, with the limit in the middle. For means that are too
     close to count, it has their difference. The dot is hollow if another rule gives the verdict.
     """
-    if "limit" in figure:
-        values, limit = _known(figure["candidate"]), figure["limit"]
+    if "limit" in compared:
+        values, limit = _known(compared["candidate"]), compared["limit"]
         mean, first, last = max(values) - limit, min(values) - limit, max(values) - limit
         low, high = -math.inf, 0.0
         span = max(limit, mean, 1e-9) * 1.08
-    elif "apart" in figure:
-        mean = first = last = figure["apart"]
-        low, high = -figure["least"], figure["least"]
+    elif "apart" in compared:
+        mean = first = last = compared["apart"]
+        low, high = -compared["least"], compared["least"]
         span = 2.2 * high * 1.08
     else:
-        mean, ci95, high = figure["difference"], figure["ci95"], figure["margin"]
+        mean, ci95, high = compared["difference"], compared["ci95"], compared["margin"]
         first, last, low = mean - ci95, mean + ci95, -high
         span = max(2.2 * high, abs(mean) + ci95, 1e-9) * 1.08
 
     def at(value: float) -> float:
         return round(160.0 + 148.0 * max(-1.0, min(1.0, float(value / span))), 1)
 
-    kind = CLASSES.get(figure["verdict"], "quiet") + (" other" if _otherwise(figure) else "")
-    label = f"{figure['title']}: {told(figure)}"
+    kind = CLASSES.get(compared["verdict"], "quiet") + (" other" if _otherwise(compared) else "")
+    label = f"{compared['title']}: {told(compared)}"
     scale = [
         Markup('<text class="scale {where}" x="{x}" y="30">{text}</text>').format(where=where, x=at(value), text=text)
-        for value, where, text in _scale(figure, span, high)
+        for value, where, text in _scale(compared, span, high)
         # A label too close to the middle is left out.
         if value != high or at(value) - 160 > 24 or high == 0
     ]
@@ -118,16 +118,16 @@ def gauge(figure: FigureData) -> Markup:
     )
 
 
-def _scale(figure: FigureData, span: float, high: float) -> list[tuple[float, str, str]]:
+def _scale(compared: ComparedData, span: float, high: float) -> list[tuple[float, str, str]]:
     """Labels below a gauge with their positions: both ends, the middle, and the end of the gray range."""
-    if "limit" in figure:
-        limit = figure["limit"]
-        most = f"{number(limit + span)} {figure['unit']}".strip()
+    if "limit" in compared:
+        limit = compared["limit"]
+        most = f"{number(limit + span)} {compared['unit']}".strip()
         return [(-limit, "", "0"), (0.0, "mid", f"limit {number(limit)}"), (span, "end", most)]
     values = (-span, 0.0, high, span)
-    if "apart" in figure:
-        texts, unit = [number(value) for value in values], _points(figure)
-    elif _is_harm(figure):
+    if "apart" in compared:
+        texts, unit = [number(value) for value in values], _points(compared)
+    elif _is_harm(compared):
         texts, unit = [f"{value:.2g}" for value in values], "of harm"
     else:
         texts, unit = [number(math.exp(value)) for value in values], "times"
@@ -135,29 +135,29 @@ def _scale(figure: FigureData, span: float, high: float) -> list[tuple[float, st
     return list(zip(values, ("", "mid", "mid", "end"), texts, strict=True))
 
 
-def _is_harm(figure: FigureData) -> bool:
-    return bool(figure["rule"] == Rule.HARM)
+def _is_harm(compared: ComparedData) -> bool:
+    return bool(compared["rule"] == Rule.HARM)
 
 
-def _points(figure: FigureData) -> str:
+def _points(compared: ComparedData) -> str:
     """Unit of differences."""
-    return "points" if figure["unit"] == "%" else str(figure["unit"])
+    return "points" if compared["unit"] == "%" else str(compared["unit"])
 
 
-def _otherwise(figure: FigureData) -> str:
+def _otherwise(compared: ComparedData) -> str:
     """Reason for a verdict that differs from interval and gray range; empty if it does not."""
-    if figure.get("starves"):
+    if compared.get("starves"):
         return "starves it"
-    if figure.get("among_many"):
+    if compared.get("among_many"):
         return "worse by itself, but inconclusive after the correction for the number of comparisons"
-    if "limit" in figure and figure["verdict"] == NO_WORSE and figure["difference"] > 0:
+    if "limit" in compared and compared["verdict"] == NO_WORSE and compared["difference"] > 0:
         return "as a standard is"
     return ""
 
 
-def dots(figure: FigureData) -> Markup:
+def dots(compared: ComparedData) -> Markup:
     """Values of each seed as dots, with mean and 95 % interval, for the candidate and the standards."""
-    rows = [(name, _known(_values(figure, name))) for name in ("candidate", *BARS)]
+    rows = [(name, _known(_values(compared, name))) for name in ("candidate", *BARS)]
     every = [value for _, values in rows for value in values]
     if not every:
         return Markup("")
@@ -188,7 +188,7 @@ def dots(figure: FigureData) -> Markup:
                     '<line class="whisker {kind}" x1="{first}" x2="{last}" y1="{y}" y2="{y}"/>'
                     '<line class="mean {kind}" x1="{mean}" x2="{mean}" y1="{top}" y2="{end}"/>'
                 ).format(
-                    kind=CLASSES.get(figure["verdict"], "quiet") if name == "candidate" else "bar",
+                    kind=CLASSES.get(compared["verdict"], "quiet") if name == "candidate" else "bar",
                     first=at(over.mean - ci95),
                     last=at(over.mean + ci95),
                     mean=at(over.mean),
@@ -199,50 +199,53 @@ def dots(figure: FigureData) -> Markup:
             )
     ends = [(LEFT, "", low + pad), (RIGHT, " end", high - pad)] if max(every) > min(every) else [(LEFT, "", every[0])]
     for i, (x, kind, value) in enumerate(ends):
-        text = number(value) if i < len(ends) - 1 else f"{number(value)} {figure['unit']}".strip()
+        text = number(value) if i < len(ends) - 1 else f"{number(value)} {compared['unit']}".strip()
         parts.append(Markup('<text class="scale{kind}" x="{x}" y="74">{text}</text>').format(kind=kind, x=x, text=text))
     label = "; ".join(f"{name} {_mean(values)}" for name, values in rows)
     return Markup('<svg class="dots" viewBox="0 0 {wide} 78" role="img" aria-label="{label}">{body}</svg>').format(
-        wide=WIDTH, label=f"{figure['setting']}, {figure['title']}: {label}", body=Markup("").join(parts)
+        wide=WIDTH, label=f"{compared['setting']}, {compared['title']}: {label}", body=Markup("").join(parts)
     )
 
 
-def told(figure: FigureData) -> str:
+def told(compared: ComparedData) -> str:
     """Comparison in words."""
-    if "difference" not in figure:
-        return str(figure.get("why", ""))
-    mean, ci95 = figure["difference"], figure["ci95"]
-    other = f", {_otherwise(figure)}" if _otherwise(figure) else ""
-    if "limit" in figure:
-        most, limit = number(max(_known(figure["candidate"]))), f"{number(figure['limit'])} {figure['unit']}".strip()
+    if "difference" not in compared:
+        return str(compared.get("why", ""))
+    mean, ci95 = compared["difference"], compared["ci95"]
+    other = f", {_otherwise(compared)}" if _otherwise(compared) else ""
+    if "limit" in compared:
+        most, limit = (
+            number(max(_known(compared["candidate"]))),
+            f"{number(compared['limit'])} {compared['unit']}".strip(),
+        )
         return (
             f"at most {most}, within the limit of {limit}"
             if mean <= 0
             else f"{most}, beyond the limit of {limit}{other}"
         )
-    if _is_harm(figure):
-        return f"{mean:+.2f} ± {ci95:.2f} of harm beside {figure['bar']}'s{other}"
+    if _is_harm(compared):
+        return f"{mean:+.2f} ± {ci95:.2f} of harm beside {compared['bar']}'s{other}"
     ratios = "{:.3g} ({:.3g} to {:.3g})".format(*(math.exp(value) for value in (mean, mean - ci95, mean + ci95)))
-    if "times_tcp" in figure:
-        times = {role: _mean(_known(values)) for role, values in figure["times_tcp"].items()}
-        bar = figure["bar"]
+    if "times_tcp" in compared:
+        times = {role: _mean(_known(values)) for role, values in compared["times_tcp"].items()}
+        bar = compared["bar"]
         rates = f"{times['candidate']} times the rate that TCP would have at this loss, {bar} {times[bar]}"
-        if figure.get("of_rates"):
+        if compared.get("of_rates"):
             return f"{rates}; of that {ratios} times, up to {TIMES_TCP:g} are acceptable{other}"
         return f"{ratios} times {bar}'s cost; {rates}{other}"
-    if "apart" in figure:
-        apart, least = number(abs(figure["apart"])), number(figure["least"])
-        other = f"; the means are {apart} {_points(figure)} apart, which counts only beyond {least}"
-    return f"{ratios} times {figure['bar']}'s cost{other}"
+    if "apart" in compared:
+        apart, least = number(abs(compared["apart"])), number(compared["least"])
+        other = f"; the means are {apart} {_points(compared)} apart, which counts only beyond {least}"
+    return f"{ratios} times {compared['bar']}'s cost{other}"
 
 
-def beside(figure: FigureData, algorithm: str) -> list[tuple[str, str, str]]:
+def beside(compared: ComparedData, algorithm: str) -> list[tuple[str, str, str]]:
     """Rows with a metric on a real kernel: label, and mean with minimum and maximum in the simulator and on Linux."""
-    there = figure.get("linux", {})
+    there = compared.get("linux", {})
     return [
         (
             algorithm if role == "candidate" else role,
-            _spread(_values(figure, role)),
+            _spread(_values(compared, role)),
             _spread(there[role]),
         )
         for role in ("candidate", *BARS)
@@ -272,8 +275,8 @@ def number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
 
 
-def _values(figure: FigureData, label: str) -> Sequence[float | None]:
-    return cast("Sequence[float | None]", figure.get(label, ()))
+def _values(compared: ComparedData, label: str) -> Sequence[float | None]:
+    return cast("Sequence[float | None]", compared.get(label, ()))
 
 
 def _known(values: Sequence[float | None]) -> list[float]:
@@ -291,10 +294,10 @@ def _spread(seeds: Sequence[float | None]) -> str:
     return _mean(values) if low == high else f"{_mean(values)} ({low} to {high})"
 
 
-def _beyond(figure: FigureData) -> float:
-    if figure.get("starves"):
+def _beyond(compared: ComparedData) -> float:
+    if compared.get("starves"):
         return math.inf
-    if "apart" in figure:
-        return float(figure["apart"] / figure["least"] - 1)
-    margin = figure.get("margin") or 1.0
-    return float((figure.get("difference", -math.inf) - margin) / margin)
+    if "apart" in compared:
+        return float(compared["apart"] / compared["least"] - 1)
+    margin = compared.get("margin") or 1.0
+    return float((compared.get("difference", -math.inf) - margin) / margin)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Shown
 from fullpipe.experiments.sizing.mix import BUFFER, MOST_BDP
-from fullpipe.metrics import column
+from fullpipe.metrics import column, metric
 from fullpipe.runs.measure import Row
 
 if TYPE_CHECKING:
@@ -47,20 +47,22 @@ def _link(mix: Mix) -> str:
 
 def _answers(mix: Mix, rows: Rows) -> Shown:
     limited = any(row["at_most_packets"] is not None for row in rows)
+    at_most = [_count(row["at_most_packets"]) for row in rows]
     size = mix.column
+    what = metric(f"{size}_packets").title
     return _table(
         f"Smallest {mix.what}",
         rows,
         {
-            f"{mix.what.capitalize()} (packets)": [_count(row[f"{size}_packets"]) for row in rows],
-            "(kB)": [_scaled(row[f"{size}_bytes"], 1e-3, ",.1f") for row in rows],
-            "(ms)": [_scaled(row[f"{size}_s"], 1e3, ",.2f") for row in rows],
-            "(BDP)": [_scaled(row[f"{size}_bdp"], 1, ".3f") for row in rows],
-            "Largest failing (packets)": [_count(row["too_small_packets"]) for row in rows],
+            f"{what} (packets)": [_count(row[f"{size}_packets"]) for row in rows],
+            f"{what} (kB)": [_scaled(row[f"{size}_bytes"], 1e-3, ",.1f") for row in rows],
+            f"{what} (ms)": [_scaled(row[f"{size}_s"], 1e3, ",.2f") for row in rows],
+            f"{what} (BDP)": [_scaled(row[f"{size}_bdp"], 1, ".3f") for row in rows],
+            f"{metric('too_small_packets').title} (packets)": [_count(row["too_small_packets"]) for row in rows],
             "95 % CI (packets)": [
                 f"{_count(row['sure_low_packets'])} .. {_count(row['sure_high_packets'])}" for row in rows
             ],
-            **({"At most (packets)": [_count(row["at_most_packets"]) for row in rows]} if limited else {}),
+            **({f"{metric('at_most_packets').title} (packets)": at_most} if limited else {}),
         },
     )
 
@@ -89,8 +91,10 @@ def _measured(mix: Mix, rows: Rows) -> Shown:
         cells
         | {
             "seeds": [str(row["seeds"]) for row in rows],
-            "warm-up (s)": [f"{row['warmup_s']:,.0f}" for row in rows],
-            "run (s)": [f"{row['duration_s']:,.0f}" for row in rows],
+            **{
+                f"{metric(name).title} (s)": [f"{row[name]:,.0f}" for row in rows]
+                for name in ("warmup_s", "duration_s")
+            },
         },
     )
 
@@ -108,7 +112,7 @@ def _why(mix: Mix, row: Row) -> str:
     at = f"{_count(row['at_packets'])} packet{'s' if row['at_packets'] > 1 else ''}"
     return (
         f"{row['target']}, {row['algorithm']}, {flows}: no {mix.what} up to {MOST_BDP} BDP will do; "
-        f"the figures are of {at}, where it misses {row['unmet']}"
+        f"the metrics are of {at}, which misses {row['unmet']}"
     )
 
 

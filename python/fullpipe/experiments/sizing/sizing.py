@@ -20,7 +20,7 @@ from fullpipe.experiments.sizing.mix import BUFFER, Mix
 from fullpipe.experiments.sizing.search import Bracket, Search, Verdict
 from fullpipe.experiments.sizing.shares import parts_of
 from fullpipe.experiments.sizing.shown import show
-from fullpipe.experiments.sizing.target import Condition, Figures, Target, check_targets, judge
+from fullpipe.experiments.sizing.target import Condition, Metrics, Target, check_targets, judge
 from fullpipe.runs import design
 from fullpipe.runs.aggregate import estimate
 from fullpipe.runs.cluster import connected
@@ -274,7 +274,7 @@ class Case:
     part_bytes: int | None = None
     runner: Runner = field(default_factory=lambda: Runner(RunOptions()))
     rows: list[Row] = field(default_factory=list)
-    samples: dict[int, list[Figures]] = field(default_factory=dict)
+    samples: dict[int, list[Metrics]] = field(default_factory=dict)
 
     def run(self, stop: threading.Event) -> None:
         """Finds the answers, until the event is set."""
@@ -304,7 +304,7 @@ class Case:
             for seed, found in enumerate(runs)
         ]
 
-    def _search(self, search: Search[Figures], target: Target) -> Answer:
+    def _search(self, search: Search[Metrics], target: Target) -> Answer:
         beta = 0.8 if self.algorithm == "adaptive-aimd" else 0.5
         share = models.aimd_buffer(target.utilization or 0.98, beta)
         guess = max(1, round(share * self.mix.bdp_packets / math.sqrt(self.flows)))
@@ -321,7 +321,7 @@ class Case:
             return Answer(later, later.high or found.high, at_most)
         return Answer(Bracket(found.low, None, found.sure_low, None), found.high, at_most)
 
-    def _measure(self, size: int, seed: int, *, stop: threading.Event) -> Figures:
+    def _measure(self, size: int, seed: int, *, stop: threading.Event) -> Metrics:
         def watch(_reached_s: float, _duration_s: float) -> None:
             check_stop(stop)
 
@@ -329,17 +329,17 @@ class Case:
         scenario = self.mix.scenario(self.algorithm, self.flows, size, 1 + seed)
         run = Run(0, design.Case(scenario))
         if self.runner.options.dask is None:
-            figures = self.runner.make(run, watch, self.part_bytes)
+            metrics = self.runner.make(run, watch, self.part_bytes)
         else:
-            figures = _on_cluster(self.runner, run, stop)
+            metrics = _on_cluster(self.runner, run, stop)
         known = {
-            **figures,
-            "queueing_delay_s": figures["mean_queue_packets"] * self.mix.packet_s,
-            "mean_fct_s": figures.get("web.mean_completion_s"),
-            **{f"p{percent}_fct_s": figures.get(f"transfers.p{percent}_s") for percent in (50, 95, 99)},
+            **metrics,
+            "queueing_delay_s": metrics["mean_queue_packets"] * self.mix.packet_s,
+            "mean_fct_s": metrics.get("web.mean_completion_s"),
+            **{f"p{percent}_fct_s": metrics.get(f"transfers.p{percent}_s") for percent in (50, 95, 99)},
         }
         for condition in (condition for target in self.targets for condition in target.conditions):
-            if condition.measure.figure not in known:
+            if condition.measure.metric not in known:
                 raise InputError(f"target: {quoted(condition.text)}: the simulator does not measure that")
         return {**known, **{name: known.get(name) for name in MEASURED}}
 
@@ -394,10 +394,10 @@ class Answer:
     at_most: int | None
 
 
-def _at_most(search: Search[Figures], limits: Sequence[Condition], guess: int) -> int:
+def _at_most(search: Search[Metrics], limits: Sequence[Condition], guess: int) -> int:
     """Largest size that meets the limits."""
 
-    def exceeds(runs: Sequence[Figures]) -> Verdict:
+    def exceeds(runs: Sequence[Metrics]) -> Verdict:
         verdict = judge(limits, runs)
         return Verdict(not verdict.met, verdict.sure)
 
@@ -405,7 +405,7 @@ def _at_most(search: Search[Figures], limits: Sequence[Condition], guess: int) -
     return search.most if found.high is None else found.low or 0
 
 
-def _over(runs: Sequence[Figures]) -> dict[str, float | None]:
+def _over(runs: Sequence[Metrics]) -> dict[str, float | None]:
     """Mean metrics over the runs of a size."""
     row: dict[str, float | None] = {}
     for name in MEASURED:

@@ -13,9 +13,9 @@ from fullpipe.experiments.sizing.search import Verdict
 from fullpipe.runs.aggregate import estimate
 from fullpipe.scenario.quantity import Quantity
 
-__all__ = ["MEASURES", "Condition", "Figures", "Measure", "Target"]
+__all__ = ["MEASURES", "Condition", "Measure", "Metrics", "Target"]
 
-Figures = Mapping[str, float | None]
+Metrics = Mapping[str, float | None]
 """Metrics of a run by name."""
 
 
@@ -24,14 +24,14 @@ class Measure:
     """Metric that a condition can limit.
 
     Attributes:
-        figure: Name of the metric in a run.
+        metric: Name of the metric in a run.
         at_least: Whether larger values are better.
         side: Effect of a larger buffer: "needs" improves it, "limits" worsens it, "both" first improves and then
             worsens it.
         is_time: Whether it is a time; otherwise it is a fraction.
     """
 
-    figure: str
+    metric: str
     at_least: bool
     side: str
     is_time: bool = False
@@ -67,9 +67,9 @@ class Condition:
     bound: float
     text: str
 
-    def judge(self, runs: Sequence[Figures]) -> Verdict:
+    def judge(self, runs: Sequence[Metrics]) -> Verdict:
         """Whether the mean over runs is within the limit. It is not if a run has no value."""
-        values = [value for run in runs if (value := run[self.measure.figure]) is not None]
+        values = [value for run in runs if (value := run[self.measure.metric]) is not None]
         if len(values) < len(runs):
             return Verdict(met=False, sure=True)
         over = estimate(values)
@@ -108,7 +108,7 @@ class Target:
         found = tuple(_condition(part) for part in parts)
         measures = [condition.measure for condition in found]
         if len(set(measures)) < len(measures):
-            raise InputError(f"target = {quoted(target)}: two conditions are on the same figure")
+            raise InputError(f"target = {quoted(target)}: two conditions are on one metric")
         return cls(", ".join(condition.text for condition in found), found)
 
     def on(self, side: str) -> tuple[Condition, ...]:
@@ -122,14 +122,14 @@ class Target:
 
     def needs_web(self) -> bool:
         """Whether a condition is on web transfers."""
-        return any(condition.measure.figure.endswith("_fct_s") for condition in self.conditions)
+        return any(condition.measure.metric.endswith("_fct_s") for condition in self.conditions)
 
-    def unmet(self, runs: Sequence[Figures]) -> str:
+    def unmet(self, runs: Sequence[Metrics]) -> str:
         """Conditions that the runs do not meet, as text."""
         return ", ".join(condition.text for condition in self.conditions if not condition.judge(runs).met)
 
 
-def judge(conditions: Sequence[Condition], runs: Sequence[Figures]) -> Verdict:
+def judge(conditions: Sequence[Condition], runs: Sequence[Metrics]) -> Verdict:
     """Whether runs meet all conditions. The verdict is clear if each is, or if one clearly fails."""
     verdicts = [condition.judge(runs) for condition in conditions]
     failed = any(not verdict.met and verdict.sure for verdict in verdicts)
@@ -142,7 +142,7 @@ def _condition(text: str) -> Condition:
         raise InputError(f"target: {quoted(text)} is no condition (allowed: e.g. {EXAMPLE})")
     name, sign, value = found.groups()
     if name not in MEASURES:
-        raise InputError(f"target: {unknown('figure', name, MEASURES)}")
+        raise InputError(f"target: {unknown('metric', name, MEASURES)}")
     measure = MEASURES[name]
     if (sign == ">=") != measure.at_least:
         raise InputError(f"target: {quoted(text)}: write {name} {'>=' if measure.at_least else '<='} ...")

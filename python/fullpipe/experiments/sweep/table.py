@@ -99,8 +99,8 @@ def join(tables: Iterable[pa.Table], plan: Plan) -> pa.Table:
     table = table.filter(pc.is_in(table["__place"], value_set=last.combine_chunks())).drop_columns("__place")
     leading = [*plan.label_columns, "error"]
     # The order of the other columns must not depend on which run came first.
-    figures = sorted(set(table.column_names) - set(leading), key=_rank)
-    return table.select([*leading, *figures]).sort_by("run").combine_chunks()
+    metrics = sorted(set(table.column_names) - set(leading), key=_rank)
+    return table.select([*leading, *metrics]).sort_by("run").combine_chunks()
 
 
 def _rank(name: str) -> tuple[int, str]:

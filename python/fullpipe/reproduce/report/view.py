@@ -225,10 +225,10 @@ def _check(check: Check, intervals: Intervals = NO_MEANS) -> View:
 
 def _figures_of(shape: Shape, intervals: Intervals = NO_MEANS) -> str:
     """Values that a shape checks: all of them if there are few; for bounds, the extremes."""
-    if shape.shape == "bounds" and len(shape.figures) == 1:
-        ((name, value),) = shape.figures.items()
+    if shape.shape == "bounds" and len(shape.values) == 1:
+        ((name, value),) = shape.values.items()
         return _with_interval(value, intervals.get(name))
-    values = list(shape.figures.values())
+    values = list(shape.values.values())
     partners = list((shape.than or {}).values())
     if shape.shape == "bounds":
         low, high = _number(min(values)), _number(max(values))
