@@ -204,6 +204,11 @@ def mutants_of(room: str, path: Path) -> list[Mutant]:
     return found
 
 
+def is_test(path: Path) -> bool:
+    """Whether a Rust file has test code only."""
+    return path.name in ("tests.rs", "testing.rs", "random_arrivals.rs") or path.name.endswith("_tests.rs")
+
+
 def sample(count: int, seed: int) -> list[Mutant]:
     """Mutants of all rooms in proportion to their shares."""
     chosen = []
@@ -211,7 +216,7 @@ def sample(count: int, seed: int) -> list[Mutant]:
         paths = sorted({path for pattern in room.files for path in ROOT.glob(pattern)})
         if not paths:
             raise SystemExit(f"{name}: no files (expected: {', '.join(room.files)})")
-        every = [mutant for path in paths if path.name != "tests.rs" for mutant in mutants_of(name, path)]
+        every = [mutant for path in paths if not is_test(path) for mutant in mutants_of(name, path)]
         draw = random.Random(f"{seed} {name}")
         chosen += draw.sample(every, min(round(room.share * count), len(every)))
     return chosen

@@ -126,6 +126,14 @@ def test_figures_over_the_seeds_are_paired() -> None:
     assert (lone["goodput_harm"], many["goodput_harm"], lone["goodput_harm_ci95"]) == (0.9, pytest.approx(0.1), None)
 
 
+def test_seeds_without_both_runs_do_not_count() -> None:
+    failed = ("first alone", 2)
+    runs = [row for row in BY_HAND if row["mix"] == HALF and (row["part"], row["seed"]) != failed]
+    reno, cubic = Duel(["reno", "cubic"], runs).rows()
+    assert (reno["seeds"], reno["goodput_harm"]) == (1, pytest.approx(0.6))
+    assert cubic["seeds"] == 2
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_runs_have_errors_only_where_one_failed(small: Scenario, fails: bool) -> None:
     labels = {"buffer": None, "mix": HALF, "part": "first alone"}

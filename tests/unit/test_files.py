@@ -29,6 +29,8 @@ from fullpipe._util.files import (
     remove_if_empty,
     staged,
     staged_file,
+    uninterrupted,
+    write_manifest,
 )
 from fullpipe._util.folder import Folder, check_below
 from fullpipe._util.text import shorten
@@ -505,3 +507,34 @@ def test_folder_refuses_links_pipes_and_names_that_lead_out(tmp_path: Path, outs
     check_below(tmp_path / "out", "missing/deep")
     with pytest.raises(InputError, match="link: is a symbolic link"):
         check_below(tmp_path / "out", "link/new")
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (ValueError("no number"), r"\(ValueError: no number\)"),
+        (OSError("broken"), r"\(OSError: broken\)"),
+        (FileNotFoundError(2, "No such file", "/a/runs.parquet"), r"\(runs.parquet: No such file\)"),
+    ],
+)
+def test_errors_of_a_reader_become_one_line(tmp_path: Path, error: Exception, why: str) -> None:
+    with pytest.raises(InputError, match=f"holds nothing that can be loaded {why}"), readable(tmp_path):
+        raise error
+
+
+def test_manifest_that_is_written_later_holds_for_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "rows").write_text("1")
+    write_manifest(tmp_path, ["rows"])
+    check_whole(tmp_path)
+    (tmp_path / "rows").write_text("2")
+    with pytest.raises(InputError, match="rows is not the file that was written"):
+        check_whole(tmp_path)
+
+
+def test_interruption_waits_for_the_end_of_a_short_piece_of_work() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():  # noqa: PT012
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append("work")
+    assert done == ["work"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

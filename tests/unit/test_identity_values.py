@@ -213,5 +213,8 @@ def test_installed_modules_are_told_from_the_users(folder: Path) -> None:
     assert identity.is_installed("json", sys.modules["json"])
     assert identity.is_installed("numpy.linalg", sys.modules["numpy"])
     assert identity.is_installed("fullpipe", None)
+    assert identity._is_installed_file("built-in")
+    assert identity._is_installed_file("frozen")
+    assert not identity._is_installed_file(str(folder / "own_plain.py"))
     assert not identity.is_installed("own_plain", importlib.import_module("own_plain"))
     assert not identity.is_installed("own_missing", None)
