@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,7 +22,20 @@ if TYPE_CHECKING:
 Pen: TypeAlias = dict[str, Any]
 """Line style, as `pen` makes it."""
 
-__all__ = ["Pen", "flow_samples", "link_samples", "loss_percent", "loss_times", "mean_between", "panels", "utilization"]
+__all__ = [
+    "Pen",
+    "bottleneck",
+    "flow_samples",
+    "flow_values",
+    "link_samples",
+    "link_value",
+    "loss_percent",
+    "loss_times",
+    "mean_between",
+    "panels",
+    "runs_of",
+    "utilization",
+]
 
 
 @contextmanager
@@ -79,14 +92,34 @@ def link_samples(result: Result, *names: str, link: int = 0) -> tuple[Samples, .
     return tuple(to_numpy(columns[name])[own] for name in ("t_s", *names))
 
 
+def bottleneck(rate: str, delay: str, buffer: str, **keys: object) -> dict[str, object]:
+    """Link called bottleneck, with additional keys."""
+    return {"name": "bottleneck", "rate": rate, "delay": delay, "buffer": buffer, **keys}
+
+
+def runs_of(results: Mapping[str, Result], names: Iterable[str]) -> list[Result]:
+    """Results with these names, without those that the variant did not run."""
+    return [results[name] for name in names if name in results]
+
+
+def flow_values(result: Result, name: str) -> Samples:
+    """Column of the table of flows: a value per flow."""
+    return to_numpy(result.columns("flows")[name])
+
+
+def link_value(result: Result, name: str, link: int = 0) -> float:
+    """Metric of a link after the warm-up."""
+    return float(to_numpy(result.columns("links")[name])[link])
+
+
 def utilization(result: Result, link: int = 0) -> float:
     """Utilization of a link after the warm-up."""
-    return float(to_numpy(result.columns("links")["utilization"])[link])
+    return link_value(result, "utilization", link)
 
 
 def loss_percent(result: Result, link: int = 0) -> float:
     """Loss rate of a link after the warm-up, in percent."""
-    return 100 * float(to_numpy(result.columns("links")["loss_rate"])[link])
+    return 100 * link_value(result, "loss_rate", link)
 
 
 def mean_between(t_s: Samples, values: Samples, begin_s: float, end_s: float) -> float:

@@ -137,9 +137,18 @@ class Notes(TypedDict):
     reading: str
 
 
-def shorter(scenarios: Scenarios, how: str, **changes: object) -> Quick:
-    """Shortened variant with some keys changed, as for `Scenario.replace`."""
-    return Quick(how, lambda: {name: scenario.replace(**changes) for name, scenario in scenarios().items()})
+def shorter(
+    scenarios: Scenarios, how: str, keep: Callable[[str, Scenario], bool] | None = None, **changes: object
+) -> Quick:
+    """Shortened variant with the scenarios to ``keep``, and some keys changed as for `Scenario.replace`."""
+    return Quick(
+        how,
+        lambda: {
+            name: scenario.replace(**changes) if changes else scenario
+            for name, scenario in scenarios().items()
+            if keep is None or keep(name, scenario)
+        },
+    )
 
 
 def expected(item_id: str, *, quick: bool = False) -> list[Entry]:

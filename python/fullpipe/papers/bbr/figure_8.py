@@ -6,10 +6,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_above, pen
-from fullpipe.papers.drawing import panels
+from fullpipe.papers.drawing import bottleneck, flow_values, panels, runs_of
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -54,16 +53,7 @@ def scenario(algorithm: str, loss: float, seed: int, start: str = "0 s..30 ms") 
         packet_size=1500,
         seed=seed,
         series_interval="off",
-        links=[
-            {
-                "name": "bottleneck",
-                "rate": f"{RATE_MBPS} Mbit/s",
-                "delay": "50 ms",
-                "buffer": "1 BDP",
-                "loss": loss,
-                "reverse": {"loss": 0},
-            }
-        ],
+        links=[bottleneck(f"{RATE_MBPS} Mbit/s", "50 ms", "1 BDP", loss=loss, reverse={"loss": 0})],
         flows=[{"algorithm": algorithm, "host": "linux", "start": start}],
     )
 
@@ -87,9 +77,8 @@ def _setting(loss: float) -> str:
 
 def _goodputs(results: Results, algorithm: str, loss: float) -> list[float]:
     """Goodput of each seed, Mbit/s."""
-    names = [_name(algorithm, loss, seed) for seed in SEEDS]
-    found = [results[name].columns("flows")["goodput_bps"] for name in names if name in results]
-    return [float(to_numpy(column)[0]) / 1e6 for column in found]
+    runs = runs_of(results, (_name(algorithm, loss, seed) for seed in SEEDS))
+    return [float(flow_values(run, "goodput_bps")[0]) / 1e6 for run in runs]
 
 
 def _usual(goodputs: Sequence[float]) -> list[float]:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from fullpipe.charts.style import pen
 from fullpipe.papers import survey
 from fullpipe.papers.beyond.today import TODAY
-from fullpipe.papers.drawing import loss_percent, panels, utilization
+from fullpipe.papers.drawing import bottleneck, flow_values, link_value, loss_percent, panels, runs_of, utilization
 from fullpipe.papers.hyun_jang import single as hyun_jang
 from fullpipe.reproduce.item import Item, Quick, Results
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def _high_speed(algorithm: object, *, quick: bool) -> Scenario:
         packet_size=1500,
         series_interval="off",
         # 100 ms at the link's rate.
-        links=[{"name": "bottleneck", "rate": "2.5 Gbit/s", "delay": "10 ms", "buffer": "20833 packets"}],
+        links=[bottleneck("2.5 Gbit/s", "10 ms", "20833 packets")],
         flows=[
             {"algorithm": algorithm, "count": 4, "start": "0 s..2 s", **own},
             beside,
@@ -70,7 +69,7 @@ def _two_rtts(algorithm: object, *, quick: bool, seed: int = 1) -> Scenario:
         seed=seed,
         packet_size=1500,
         series_interval="off",
-        links=[{"name": "bottleneck", "rate": "1 Gbit/s", "delay": "10 ms", "buffer": "3333 packets"}],
+        links=[bottleneck("1 Gbit/s", "10 ms", "3333 packets")],
         flows=[
             {"algorithm": algorithm, "access_delay": "10 ms", "start": "0 s..5 s"},
             {"algorithm": algorithm, "access_delay": "50 ms", "start": "0 s..5 s"},
@@ -86,7 +85,7 @@ def _many_flows(algorithm: object, *, quick: bool, seed: int = 1) -> Scenario:
         seed=seed,
         packet_size=1500,
         series_interval="off",
-        links=[{"name": "bottleneck", "rate": "155 Mbit/s", "delay": "10 ms", "buffer": "25 packets"}],
+        links=[bottleneck("155 Mbit/s", "10 ms", "25 packets")],
         flows=[{"algorithm": algorithm, "count": 25, "access_delay": "9.5 ms..10.5 ms", "start": "0 s..5 s"}],
     )
 
@@ -129,21 +128,20 @@ def _scenarios(*, quick: bool) -> dict[str, Scenario]:
 
 
 def _runs(experiment: str, name: str, results: Results) -> list[Result]:
-    keys = [f"{experiment}_{name}_{seed}" for seed in SEEDS.get(experiment, (1,))]
-    return [results[key] for key in keys if key in results]
+    return runs_of(results, (f"{experiment}_{name}_{seed}" for seed in SEEDS.get(experiment, (1,))))
 
 
 def _mean_queue(result: Result) -> float:
-    return float(to_numpy(result.columns("links")["mean_queue_packets"])[0])
+    return link_value(result, "mean_queue_packets")
 
 
 def _short_over_long(result: Result) -> float:
-    goodputs = to_numpy(result.columns("flows")["goodput_bps"])
-    return float(goodputs[0] / goodputs[1])
+    short, long = flow_values(result, "goodput_bps")
+    return float(short / long)
 
 
 def _mbps(result: Result) -> float:
-    return float(to_numpy(result.columns("flows")["throughput_bps"])[0]) / 1e6
+    return float(flow_values(result, "throughput_bps")[0]) / 1e6
 
 
 QUANTITIES: Mapping[str, tuple[tuple[str, str, Callable[[Result], float]], ...]] = {

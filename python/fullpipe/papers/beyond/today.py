@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_below, pen
 from fullpipe.experiments.evaluate.preset import Party, dumbbell, flows
-from fullpipe.papers.drawing import loss_percent, panels, utilization
+from fullpipe.papers.drawing import flow_values, link_value, loss_percent, panels, runs_of, utilization
 from fullpipe.reproduce.item import Item, Quick, Results
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -124,12 +123,12 @@ def _name(where: str, algorithm: str, *, shared: int | None = None) -> str:
 
 
 def _p95_delay_ms(result: Result) -> float:
-    return 1e3 * float(to_numpy(result.columns("links")["p95_queueing_delay_s"])[0])
+    return 1e3 * link_value(result, "p95_queueing_delay_s")
 
 
 def _share_percent(result: Result) -> float:
     """Share of the first half of the flows."""
-    goodputs = to_numpy(result.columns("flows")["goodput_bps"])
+    goodputs = flow_values(result, "goodput_bps")
     return 100 * float(goodputs[: len(goodputs) // 2].sum() / goodputs.sum())
 
 
@@ -153,7 +152,7 @@ def _measure(results: Results) -> Rows:
                     rows.add(quantity, measured(alone), unit=unit, **of)
                 if LINKS[where].count > 1:
                     rows.add("Jain's index", alone.totals["jain_index"], **of)
-            if shared := [results[name] for seed in SEEDS if (name := _name(where, algorithm, shared=seed)) in results]:
+            if shared := runs_of(results, (_name(where, algorithm, shared=seed) for seed in SEEDS)):
                 rows.add_mean(SHARE, [_share_percent(result) for result in shared], unit="%", **of)
     return rows
 

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fullpipe.charts.style import COLOURS, STYLE, pen
+from fullpipe.papers.drawing import bottleneck
 from fullpipe.scenario import Scenario
 
 __all__ = [
@@ -98,14 +99,7 @@ def link_with_background(
         duration=f"{seconds[0]:g} s",
         warmup=f"{seconds[1]:g} s",
         packet_size=PACKET_BYTES,
-        links=[
-            {
-                "name": "bottleneck",
-                "rate": f"{rate_mbps:g} Mbit/s",
-                "delay": "10 ms",
-                "buffer": f"{buffer_packets} packets",
-            }
-        ],
+        links=[bottleneck(f"{rate_mbps:g} Mbit/s", "10 ms", f"{buffer_packets} packets")],
         flows=flows,
         **more,
     )

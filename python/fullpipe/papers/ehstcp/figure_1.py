@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from fullpipe.charts.style import COLOURS, STYLE
-from fullpipe.papers.drawing import utilization
+from fullpipe.papers.drawing import flow_values, runs_of, utilization
 from fullpipe.papers.ehstcp.common import (
     BACKGROUND_DELAY,
     HIGH_SPEED_FLOWS,
@@ -20,9 +20,8 @@ from fullpipe.papers.ehstcp.common import (
     file_name,
     link_with_background,
 )
-from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -87,13 +86,13 @@ def _measure(results: Results) -> Rows:
 
 def _runs(results: Results, scheme: str, link: str) -> list[list[float]]:
     """Shares of the link by kind of flow, for each seed that was run."""
-    names = [_scenario_name(scheme, link, seed) for seed in _seeds(link)]
-    return [_shares(results[name], LINKS[link][0]) for name in names if name in results]
+    runs = runs_of(results, (_scenario_name(scheme, link, seed) for seed in _seeds(link)))
+    return [_shares(run, LINKS[link][0]) for run in runs]
 
 
 def _shares(result: Result, rate_mbps: float) -> list[float]:
     """Shares of the link by kind of flow: throughput at the receivers, and the idle time of the link."""
-    rates = [float(rate) for rate in to_numpy(result.columns("flows")["throughput_bps"])]
+    rates = [float(rate) for rate in flow_values(result, "throughput_bps")]
     ends = (HIGH_SPEED_FLOWS, HIGH_SPEED_FLOWS + LONG_LIVED, HIGH_SPEED_FLOWS + LONG_LIVED + SMALL)
     parts = [sum(rates[: ends[0]]), sum(rates[ends[0] : ends[1]]), sum(rates[ends[1] : ends[2]])]
     parts.append(float(result.traffic["throughput_bps"][0].as_py()))
@@ -128,12 +127,11 @@ FIGURE_1 = Item(
     scenarios=_scenarios,
     measure=_measure,
     pictures={"figure-1": _picture},
-    quick=Quick(
+    quick=shorter(
+        _scenarios,
         "40 s instead of 200 s, with one seed above 20 Mbit/s, at 2.5 Gbit/s with one buffer",
-        lambda: {
-            name: scenario.replace(duration="40 s", warmup="15 s")
-            for name, scenario in _scenarios().items()
-            if name.endswith(f"-Mbps-seed-{SEEDS[0]}") or SLOWEST.replace(" Mbit/s", "-Mbps") in name
-        },
+        lambda name, _: name.endswith(f"-Mbps-seed-{SEEDS[0]}") or SLOWEST.replace(" Mbit/s", "-Mbps") in name,
+        duration="40 s",
+        warmup="15 s",
     ),
 )

@@ -7,11 +7,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import pens
-from fullpipe.papers.drawing import flow_samples, loss_percent, panels, utilization
+from fullpipe.papers.drawing import bottleneck, flow_samples, flow_values, loss_percent, panels, runs_of, utilization
 from fullpipe.papers.ehstcp.common import STANDARD, bars, bdp_packets
-from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -49,14 +48,7 @@ def _scenarios() -> dict[str, Scenario]:
             seed=seed,
             packet_size=1500,
             series_interval="20 ms",
-            links=[
-                {
-                    "name": "bottleneck",
-                    "rate": f"{RATE_MBPS} Mbit/s",
-                    "delay": "10 ms",
-                    "buffer": f"{BUFFER} packets",
-                }
-            ],
+            links=[bottleneck(f"{RATE_MBPS} Mbit/s", "10 ms", f"{BUFFER} packets")],
             flows=[
                 {"algorithm": algorithm, "count": HIGH_SPEED, **common},
                 {**STANDARD, "count": STANDARD_TCP, **common},
@@ -92,7 +84,7 @@ def _measure(results: Results) -> Rows:
 
 def _values(results: Results, name: str) -> dict[str, list[float]]:
     """Values of each run of an algorithm, by quantity."""
-    runs = [results[key] for seed in SEEDS if (key := _scenario_name(name, seed)) in results]
+    runs = runs_of(results, (_scenario_name(name, seed) for seed in SEEDS))
     return {
         "standard TCP's share": [_standard_share(result) for result in runs],
         "loss": [loss_percent(result) for result in runs],
@@ -101,7 +93,7 @@ def _values(results: Results, name: str) -> dict[str, list[float]]:
 
 
 def _standard_share(result: Result) -> float:
-    rates = to_numpy(result.columns("flows")["throughput_bps"])
+    rates = flow_values(result, "throughput_bps")
     return float(100 * rates[HIGH_SPEED:].sum() / (RATE_MBPS * 1e6))
 
 
@@ -143,12 +135,11 @@ SAFETY_CHECK = Item(
     scenarios=_scenarios,
     measure=_measure,
     pictures={"shares": _shares_picture, "windows": _windows_picture},
-    quick=Quick(
+    quick=shorter(
+        _scenarios,
         "60 s instead of 100 s, with eight seeds instead of 24",
-        lambda: {
-            name: scenario.replace(duration="60 s", warmup="20 s")
-            for name, scenario in _scenarios().items()
-            if scenario.seed in QUICK_SEEDS
-        },
+        lambda _, scenario: scenario.seed in QUICK_SEEDS,
+        duration="60 s",
+        warmup="20 s",
     ),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from fullpipe.papers.drawing import flow_samples, loss_percent, utilization
+from fullpipe.papers.drawing import flow_samples, loss_percent, runs_of, utilization
 from fullpipe.papers.ehstcp.common import (
     BACKGROUND_DELAY,
     HIGH_SPEED_FLOWS,
@@ -82,8 +82,7 @@ def _measure(results: Results) -> Rows:
     rows = Rows()
     for setting in SETTINGS:
         for scheme, name in SCHEMES.items():
-            runs = [results[key] for seed in SEEDS if (key := _name(scheme, setting, seed)) in results]
-            if runs:
+            if runs := runs_of(results, (_name(scheme, setting, seed) for seed in SEEDS)):
                 of = {"algorithm": name, "setting": setting}
                 rates = [_rates(result) for result in runs]
                 rows.add_mean("utilization", [utilization(result) for result in runs], **of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from fullpipe.papers.drawing import flow_values, runs_of
 from fullpipe.papers.ehstcp.common import (
     SCHEMES,
     bars,
@@ -11,9 +12,8 @@ from fullpipe.papers.ehstcp.common import (
     file_name,
     link_with_background,
 )
-from fullpipe.reproduce.item import Item, Quick, Results, marks
+from fullpipe.reproduce.item import Item, Results, marks, shorter
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 __all__ = ["TABLE_2"]
@@ -77,12 +77,9 @@ def _seeds(setting: str) -> range:
 
 def _ratios(results: Results, scheme: str, setting: str, ratio: int) -> list[float]:
     """Goodput of the flow with 40 ms over the other flow's, for each seed that was run."""
-    ratios = []
-    for seed in _seeds(setting):
-        if result := results.get(_name(scheme, setting, ratio, seed)):
-            short, long = (float(rate) for rate in to_numpy(result.columns("flows")["goodput_bps"])[:2])
-            ratios.append(short / long)
-    return ratios
+    runs = runs_of(results, (_name(scheme, setting, ratio, seed) for seed in _seeds(setting)))
+    goodputs = (flow_values(run, "goodput_bps") for run in runs)
+    return [float(short / long) for short, long in (rates[:2] for rates in goodputs)]
 
 
 def _measure(results: Results) -> Rows:
@@ -131,21 +128,22 @@ def _picture(results: Results) -> Figure:
     )
 
 
+QUICK = [
+    _name(scheme, AS_RECONSTRUCTED, RATIOS[0], seed) for scheme in SCHEMES if scheme != "hstcp" for seed in SEEDS[:2]
+]
+"""Scenarios of the shortened variant."""
+
 TABLE_2 = Item(
     id="ehstcp/table-2",
     title="Throughput ratio of two flows with different round trips at 1 Gbit/s",
     scenarios=_scenarios,
     measure=_measure,
     pictures={"table-2": _picture},
-    quick=Quick(
+    quick=shorter(
+        _scenarios,
         "60 s instead of 300 s, RTT ratio 3 as reconstructed only, without HSTCP, with two seeds",
-        lambda: {
-            _name(scheme, AS_RECONSTRUCTED, RATIOS[0], seed): _scenarios()[
-                _name(scheme, AS_RECONSTRUCTED, RATIOS[0], seed)
-            ].replace(duration="60 s", warmup="20 s")
-            for scheme in SCHEMES
-            if scheme != "hstcp"
-            for seed in SEEDS[:2]
-        },
+        lambda name, _: name in QUICK,
+        duration="60 s",
+        warmup="20 s",
     ),
 )

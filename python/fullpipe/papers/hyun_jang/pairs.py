@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 
 from fullpipe.charts.style import COLOURS, legend_above, link_pen, moving_mean, pens
-from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels
+from fullpipe.papers.drawing import bottleneck, flow_samples, link_samples, loss_times, mean_between, panels
 from fullpipe.papers.hyun_jang.single import SCHEMES, W_FULL_PACKETS
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.reproduce.rows import Rows
@@ -76,15 +76,7 @@ def pair(
         packet_size=1000,
         seed=seed,
         series_interval="100 ms",
-        links=[
-            {
-                "name": "bottleneck",
-                "rate": "100 Mbit/s",
-                "delay": "39 ms",
-                "buffer": f"{round(k * W_FULL_PACKETS)} packets",
-                "queue": "drop-tail",
-            }
-        ],
+        links=[bottleneck("100 Mbit/s", "39 ms", f"{round(k * W_FULL_PACKETS)} packets", queue="drop-tail")],
         flows=[
             {"algorithm": SCHEMES[first], "access_delay": "1 ms", **both, **first_has},
             {

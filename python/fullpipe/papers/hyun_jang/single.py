@@ -9,8 +9,16 @@ import numpy as np
 
 from fullpipe.charts.style import legend_above, moving_mean, pen
 from fullpipe.models import hyun_jang_gain, reno_utilization
-from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels, utilization
-from fullpipe.reproduce.item import Item, Results, published, shorter
+from fullpipe.papers.drawing import (
+    bottleneck,
+    flow_samples,
+    link_samples,
+    loss_times,
+    mean_between,
+    panels,
+    utilization,
+)
+from fullpipe.reproduce.item import Item, Quick, Results, Scenarios, published, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
@@ -65,15 +73,7 @@ def link_scenario(k: float, algorithm: object) -> Scenario:
         warmup="200 s",
         packet_size=1000,
         series_interval="100 ms",
-        links=[
-            {
-                "name": "bottleneck",
-                "rate": "100 Mbit/s",
-                "delay": "39 ms",
-                "buffer": f"{round(k * W_FULL_PACKETS)} packets",
-                "queue": "drop-tail",
-            }
-        ],
+        links=[bottleneck("100 Mbit/s", "39 ms", f"{round(k * W_FULL_PACKETS)} packets", queue="drop-tail")],
         flows=[{"algorithm": algorithm, "access_delay": "1 ms", "access_rate": "1 Gbit/s"}],
     )
 
@@ -355,7 +355,11 @@ def _equation_5_scenarios() -> dict[str, Scenario]:
 
 
 SHORT = "runs of 330 s instead of 600 s, averages from 140 s on instead of 200 s: two to four cycles instead of seven"
-SHORTER = {"duration": "330 s", "warmup": "140 s"}
+
+
+def _short(scenarios: Scenarios) -> Quick:
+    return shorter(scenarios, SHORT, duration="330 s", warmup="140 s")
+
 
 FIGURE_1 = Item(
     id="hyun-jang/figure-1",
@@ -363,7 +367,7 @@ FIGURE_1 = Item(
     scenarios=lambda: _at_quarter("reno"),
     measure=_figure_1_measure,
     pictures={"figure-1": _figure_1_picture},
-    quick=shorter(lambda: _at_quarter("reno"), SHORT, **SHORTER),
+    quick=_short(lambda: _at_quarter("reno")),
 )
 
 FIGURE_2 = Item(
@@ -372,7 +376,7 @@ FIGURE_2 = Item(
     scenarios=lambda: _at_quarter("proposed"),
     measure=_figure_2_measure,
     pictures={"figure-2": _figure_2_picture},
-    quick=shorter(lambda: _at_quarter("proposed"), SHORT, **SHORTER),
+    quick=_short(lambda: _at_quarter("proposed")),
 )
 
 TABLE_1 = Item(
@@ -381,7 +385,7 @@ TABLE_1 = Item(
     scenarios=_table_1_scenarios,
     measure=_table_1_measure,
     pictures={"utilization": _utilization_picture, "table-1": _table_1_picture},
-    quick=shorter(_table_1_scenarios, SHORT, **SHORTER),
+    quick=_short(_table_1_scenarios),
 )
 
 EQUATION_5 = Item(
@@ -404,5 +408,5 @@ FIGURE_3 = Item(
     scenarios=lambda: _at_quarter(*SCHEMES),
     measure=_figure_3_measure,
     pictures={"figure-3": _figure_3_picture},
-    quick=shorter(lambda: _at_quarter(*SCHEMES), SHORT, **SHORTER),
+    quick=_short(lambda: _at_quarter(*SCHEMES)),
 )

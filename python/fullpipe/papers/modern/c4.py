@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_above, pen
 from fullpipe.experiments.evaluate.preset import Party, dumbbell, flows, ms
-from fullpipe.papers.drawing import panels
+from fullpipe.papers.drawing import flow_values, panels
 from fullpipe.reproduce.item import Item, Results, published
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _name(algorithm: str, case: str, seed: int) -> str:
 def _values(results: Results, column: str, algorithm: str, case: str) -> list[float]:
     """Values of a column in each run."""
     keys = (_name(algorithm, case, seed) for seed in SEEDS)
-    return [float(to_numpy(results[key].columns("flows")[column])[0]) for key in keys]
+    return [float(flow_values(results[key], column)[0]) for key in keys]
 
 
 QUANTITIES = {"time": ("completion_s", 1, "s", 0.05), "mean RTT": ("mean_rtt_s", 1e3, "ms", 0.15)}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import link_pen
-from fullpipe.papers.drawing import link_samples, panels, utilization
+from fullpipe.papers.drawing import bottleneck, flow_values, link_samples, link_value, panels, utilization
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def _flows(count: int, algorithm: object) -> Scenario:
         duration="60 s",
         warmup="20 s",
         series_interval="20 ms",
-        links=[{"name": "bottleneck", "rate": "50 Mbit/s", "delay": "20 ms", "buffer": "1000 packets"}],
+        links=[bottleneck("50 Mbit/s", "20 ms", "1000 packets")],
         flows=[{"algorithm": algorithm, "count": count, "start": "0 s..1 s"}],
     )
 
@@ -45,7 +44,7 @@ def _beside_jitter(mean_ms: int) -> Scenario:
     """Two flows. The first crosses a link with a random delay, uniform between 0 and twice the mean."""
     access = {"rate": "1 Gbit/s", "delay": "10 ms", "buffer": "unlimited"}
     links: list[Mapping[str, object]] = [
-        {"name": "bottleneck", "rate": "50 Mbit/s", "delay": "10 ms", "buffer": "1000 packets"},
+        bottleneck("50 Mbit/s", "10 ms", "1000 packets"),
         {"name": "unsteady", **access, "jitter": {"model": "uniform", "mean": f"{mean_ms} ms"}},
         {"name": "steady", **access},
     ]
@@ -68,7 +67,7 @@ def _scenarios() -> dict[str, Scenario]:
 
 def _waiting(result: Result) -> float:
     """Packets in the queue without the one in service."""
-    return float(to_numpy(result.columns("links")["mean_queue_packets"])[0]) - utilization(result)
+    return link_value(result, "mean_queue_packets") - utilization(result)
 
 
 def _measure(results: Results) -> Rows:
@@ -80,7 +79,7 @@ def _measure(results: Results) -> Rows:
         rows.add("utilization", utilization(results[f"{count}_flows"]), algorithm="copa", setting=f"N={count}")
     rows.add(**waiting, value=_waiting(results["4_flows_switching"]) / 4, setting="N=4, mode switch on")
     for mean_ms in JITTERS_MS:
-        goodputs = to_numpy(results[f"jitter_{mean_ms}_ms"].columns("flows")["goodput_bps"])
+        goodputs = flow_values(results[f"jitter_{mean_ms}_ms"], "goodput_bps")
         rows.add("share under jitter", goodputs[0] / goodputs.sum(), algorithm="copa", setting=f"{mean_ms} ms")
     return rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import link_pen, pen
-from fullpipe.papers.drawing import flow_samples, link_samples, panels, utilization
+from fullpipe.papers.drawing import bottleneck, flow_samples, link_samples, panels, utilization
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -24,14 +24,14 @@ FROM_S = 0.25
 
 def _scenarios() -> dict[str, Scenario]:
     """Alizadeh et al. 2010, section 3.3: K = 65 packets of 1500 bytes, a round trip of 100 us."""
-    link = {"name": "bottleneck", "rate": "10 Gbit/s", "delay": "50 us", "buffer": "unlimited"}
+    step = {"name": "step", "threshold": "65 packets"}
     return {
         "dctcp": Scenario(
             duration="500 ms",
             warmup="250 ms",
             packet_size=1500,
             series_interval="10 us",
-            links=[{**link, "queue": {"name": "step", "threshold": "65 packets"}}],
+            links=[bottleneck("10 Gbit/s", "50 us", "unlimited", queue=step)],
             flows=[{"algorithm": "dctcp"}],
         )
     }

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_above, pens
-from fullpipe.papers.drawing import flow_samples, panels
+from fullpipe.papers.drawing import bottleneck, flow_samples, flow_values, link_value, panels, utilization
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def _scenario(duration: str, warmup: str, *flows: Mapping[str, object]) -> Scena
         duration=duration,
         warmup=warmup,
         series_interval="200 ms",
-        links=[{"name": "bottleneck", "rate": "10 Mbit/s", "delay": "25 ms", "buffer": "2000 packets"}],
+        links=[bottleneck("10 Mbit/s", "25 ms", "2000 packets")],
         flows=list(flows),
     )
 
@@ -57,16 +56,16 @@ def _key(kind: str, name: str) -> str:
 
 def _measure(results: Results) -> Rows:
     def share(key: str, flow: int) -> float:
-        goodputs = to_numpy(results[key].columns("flows")["goodput_bps"])
+        goodputs = flow_values(results[key], "goodput_bps")
         return float(goodputs[flow] / goodputs.sum())
 
     rows = Rows(named=("quantity", "unit", "algorithm"))
     for name in SCHEMES:
         rows.add("latecomer's share", share(_key("late", name), 1), algorithm=name)
     for name in ("LEDBAT", "LEDBAT++"):
-        link = results[_key("alone", name)].columns("links")
-        rows.add("mean queue alone", to_numpy(link["mean_queue_packets"])[0], unit="packets", algorithm=name)
-        rows.add("utilization alone", to_numpy(link["utilization"])[0], algorithm=name)
+        alone = results[_key("alone", name)]
+        rows.add("mean queue alone", link_value(alone, "mean_queue_packets"), unit="packets", algorithm=name)
+        rows.add("utilization alone", utilization(alone), algorithm=name)
         rows.add("share beside Reno", share(_key("beside-reno", name), 0), algorithm=name)
     return rows
 

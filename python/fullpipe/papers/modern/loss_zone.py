@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fullpipe.charts.style import legend_above, pen
 from fullpipe.experiments.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
 from fullpipe.experiments.evaluate.preset import Party
-from fullpipe.papers.drawing import loss_percent, panels, utilization
-from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.papers.drawing import loss_percent, panels, runs_of, utilization
+from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
@@ -39,15 +39,6 @@ def _scenarios() -> dict[str, Scenario]:
     }
 
 
-def _shorter() -> dict[str, Scenario]:
-    more = {name: scenario for name, scenario in _scenarios().items() if f"_{max(ZONE_FLOWS)}-flows" in name}
-    return {
-        name: scenario.replace(duration="25 s", warmup="10 s")
-        for name, scenario in more.items()
-        if scenario.seed in QUICK_SEEDS
-    }
-
-
 def _name(algorithm: str, count: int, buffer_bdp: float, seed: int) -> str:
     return f"{algorithm}_{count}-flows_{buffer_bdp:g}-bdp_{seed}"
 
@@ -57,8 +48,7 @@ def _measure(results: Results) -> Rows:
     for count in ZONE_FLOWS:
         for buffer_bdp in ZONE_BUFFERS_BDP:
             for algorithm in ALGORITHMS:
-                names = [_name(algorithm, count, buffer_bdp, seed) for seed in SEEDS]
-                if runs := [results[name] for name in names if name in results]:
+                if runs := runs_of(results, (_name(algorithm, count, buffer_bdp, seed) for seed in SEEDS)):
                     where = {"algorithm": algorithm, "setting": _setting(count, buffer_bdp)}
                     rows.add_mean("loss", [loss_percent(run) for run in runs], unit="%", **where)
                     rows.add_mean("utilization", [utilization(run) for run in runs], **where)
@@ -90,5 +80,11 @@ LOSS_ZONE = Item(
     scenarios=_scenarios,
     measure=_measure,
     pictures={"loss-zone": _picture},
-    quick=Quick("five flows alone, 25 s instead of 120 s, with four seeds instead of six", _shorter),
+    quick=shorter(
+        _scenarios,
+        "five flows alone, 25 s instead of 120 s, with four seeds instead of six",
+        lambda name, scenario: f"_{max(ZONE_FLOWS)}-flows" in name and scenario.seed in QUICK_SEEDS,
+        duration="25 s",
+        warmup="10 s",
+    ),
 )

@@ -6,10 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_above, pen
-from fullpipe.papers.drawing import panels, utilization
+from fullpipe.papers.drawing import bottleneck, flow_values, panels, utilization
 from fullpipe.reproduce.item import Item, Quick, Results, published
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -35,14 +34,13 @@ def _scenario(algorithm: object, rtt_ms: int, *, quick: bool) -> Scenario:
     """Link of 200 Mbit/s with ten flows of each kind, so that single sawteeth do not change the marking. The RFC gives
     no link.
     """
-    link = {"name": "bottleneck", "rate": "200 Mbit/s", "delay": f"{500 * rtt_ms} us", "buffer": "unlimited"}
     beside = {"count": EACH, "start": "0 s..1 s"}
     return Scenario(
         duration="40 s" if quick else "120 s",
         warmup="20 s" if quick else "40 s",
         packet_size=1500,
         series_interval="off",
-        links=[{**link, "queue": "dualpi2"}],
+        links=[bottleneck("200 Mbit/s", f"{500 * rtt_ms} us", "unlimited", queue="dualpi2")],
         flows=[{"algorithm": "cubic", "ecn": "classic", **beside}, {"algorithm": algorithm, **beside}],
     )
 
@@ -60,7 +58,7 @@ def _name(scheme: str, rtt_ms: int) -> str:
 
 
 def _ratio(result: Result) -> float:
-    goodputs = to_numpy(result.columns("flows")["goodput_bps"])
+    goodputs = flow_values(result, "goodput_bps")
     return float(goodputs[EACH:].sum() / goodputs[:EACH].sum())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import pen
-from fullpipe.papers.drawing import flow_samples, panels, utilization
+from fullpipe.papers.drawing import bottleneck, flow_samples, panels, utilization
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -35,7 +35,7 @@ def _scenario(algorithm: object, buffer_bdp: float) -> Scenario:
         warmup="40 s",
         packet_size=1500,
         series_interval="100 ms",
-        links=[{"name": "bottleneck", "rate": "10 Mbit/s", "delay": "49 ms", "buffer": f"{buffer_bdp} BDP"}],
+        links=[bottleneck("10 Mbit/s", "49 ms", f"{buffer_bdp} BDP")],
         flows=[{"algorithm": algorithm, "access_delay": "1 ms", "recovery": "sack"}],
     )
 

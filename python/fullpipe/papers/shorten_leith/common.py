@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 from fullpipe.charts.series import flow_series, link_series
 from fullpipe.charts.style import STYLE, legend_above, link_pen, pens
-from fullpipe.papers.drawing import Pen, utilization
-from fullpipe.runs.tables import to_numpy
+from fullpipe.papers import drawing
+from fullpipe.papers.drawing import Pen, bottleneck, utilization
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def dumbbell(
         duration=f"{seconds[0]:g} s",
         warmup=f"{seconds[1]:g} s",
         packet_size=PACKET_BYTES,
-        links=[{"name": "bottleneck", "rate": rate, "delay": delay, "buffer": f"{buffer_packets} packets"}],
+        links=[bottleneck(rate, delay, f"{buffer_packets} packets")],
         flows=[dict(group) for group in flows],
         **{"series_interval": "off", **keys},
     )
@@ -128,12 +128,12 @@ def backoff_expected(kind: str, k: float) -> float:
 
 def goodputs_bps(result: Result) -> list[float]:
     """Goodput of each flow after the warm-up."""
-    return [float(rate) for rate in to_numpy(result.columns("flows")["goodput_bps"])]
+    return [float(rate) for rate in drawing.flow_values(result, "goodput_bps")]
 
 
 def loss_rate(result: Result) -> float:
     """Loss rate of the link, with ACKs of reverse flows."""
-    return float(result.links["loss_rate"][0].as_py())
+    return drawing.link_value(result, "loss_rate")
 
 
 def flow_values(result: Result, flow: int, name: str) -> NDArray[np.float64]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from fullpipe.papers.shorten_leith.common import (
     flows,
     utilization,
 )
-from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.item import Item, Quick, Results, Scenarios, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
@@ -149,13 +150,14 @@ def _queue_picture(rows: Rows, kinds: Sequence[str], title: str, *, root: bool =
     return figure
 
 
-def _briefly(scenarios: Mapping[str, Scenario]) -> dict[str, Scenario]:
-    keep = {f"flows-{n}-" for n in FIGURE_10_FLOWS}
-    return {
-        name: scenario.replace(duration="60 s", warmup="30 s")
-        for name, scenario in scenarios.items()
-        if any(part in name for part in keep)
-    }
+def _briefly(scenarios: Scenarios, how: str) -> Quick:
+    return shorter(
+        scenarios,
+        f"60 s instead of 250 s, {how}",
+        lambda name, _: any(f"flows-{n}-" in name for n in FIGURE_10_FLOWS),
+        duration="60 s",
+        warmup="30 s",
+    )
 
 
 FIGURE_8 = Item(
@@ -164,7 +166,7 @@ FIGURE_8 = Item(
     scenarios=_figure_8_scenarios,
     measure=_figure_8_measure,
     pictures={"figure-8": _figure_8_picture},
-    quick=Quick("60 s instead of 250 s, at 3 of 6 numbers of flows", lambda: _briefly(_figure_8_scenarios())),
+    quick=_briefly(_figure_8_scenarios, "at 3 of 6 numbers of flows"),
 )
 
 
@@ -202,5 +204,5 @@ FIGURE_10 = Item(
     scenarios=_figure_10_scenarios,
     measure=_figure_10_measure,
     pictures={"figure-10": _figure_10_picture},
-    quick=Quick("60 s instead of 250 s, with one seed", lambda: _briefly(_figure_10_scenarios((1,)))),
+    quick=_briefly(partial(_figure_10_scenarios, (1,)), "with one seed"),
 )

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe.charts.style import legend_above, link_pen, pen
-from fullpipe.papers.drawing import flow_samples, panels
+from fullpipe.papers.drawing import flow_samples, flow_values, panels
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def shared_link(
 
 
 def _kbps(result: Result) -> float:
-    return float(to_numpy(result.columns("flows")["throughput_bps"])[0]) / 1e3
+    return float(flow_values(result, "throughput_bps")[0]) / 1e3
 
 
 def _window_scenarios(scheme: str) -> dict[str, Scenario]:
