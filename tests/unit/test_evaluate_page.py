@@ -174,7 +174,8 @@ def test_the_deciding_figures_value_stands_beside_its_picture() -> None:
     )
     starved = {**figure(difference=-0.5, starves=True), "verdict": "worse"}
     worse = {**line, "verdict": "worse", "where": "duel, 1 BDP: harm to goodput of newreno (starves it); 3 more"}
-    page = card_page({**data, "criteria": [{**worse, "experiments": [{**cell, "figures": {"a": starved}}]}]})
+    four = {**cell, "verdict": "worse", "figures": dict.fromkeys("abcd", starved) | {"e": SLIGHT}}
+    page = card_page({**data, "criteria": [{**worse, "experiments": [four]}]})
     (caption,) = re.findall(r'<span class="where">(.*?)</span>', page, re.DOTALL)
     assert caption.endswith("of harm beside cubic&#39;s, starves it; 3 more")
 

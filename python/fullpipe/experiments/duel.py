@@ -77,7 +77,7 @@ def duel(
     dask: object = None,
 ) -> Duel:
     """Runs a scenario's flows with two algorithms in two mixes, and each algorithm's flows of a mix solo. The mixes are
-    half and half (every second flow), and one flow of the first algorithm versus all others of the second.
+    n/2 : n/2 (every second flow), and 1 vs n-1: one flow of the first algorithm, and all others of the second.
 
     Flows are taken in the scenario's order, and again from the first one if there are too few. A duel has at least two
     flows; the second mix has ten if the scenario has fewer than three. Cross traffic and all other keys stay, and

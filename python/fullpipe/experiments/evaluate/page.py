@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from fullpipe.experiments.evaluate.cell import Rule
 from fullpipe.experiments.evaluate.data import CardData, ComparedData, CriterionData, KernelData
-from fullpipe.experiments.evaluate.extent import run_of, seeds_used
+from fullpipe.experiments.evaluate.extent import seeds_used
 from fullpipe.experiments.evaluate.judging import BARS
 from fullpipe.experiments.evaluate.rules import BADNESS, BETTER, INCONCLUSIVE, NO_WORSE, TIMES_TCP, WORSE
 from fullpipe.runs.aggregate import estimate
@@ -55,7 +55,7 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters.update(dots=dots, gauge=gauge, word=lambda verdict: CLASSES.get(verdict, "quiet"), told=told)
-    environment.filters.update(beside=beside, kernel_line=kernel_line, run_of=ran, seeds_used=seeds_used)
+    environment.filters.update(beside=beside, kernel_line=kernel_line, run_of=ran, seeds_used=seeds_used, others=others)
     return environment.get_template(name)
 
 
@@ -265,9 +265,26 @@ def kernel_line(kernel: KernelData) -> str:
 
 
 def ran(criterion: CriterionData) -> str:
-    """Numbers of test cases and configurations that were run."""
-    parts = zip(run_of(criterion), ("cell", "setting"), strict=True)
-    return ", ".join(f"{part} {what}{'' if part.endswith(' of 1') else 's'}" for part, what in parts if part)
+    """Numbers of test cases and configurations that were run; empty if no run can answer the criterion."""
+    if "cells_run" not in criterion:
+        return ""
+    parts = (
+        (criterion["cells_run"], criterion["cells_in_all"], "test case"),
+        (criterion["settings_run"], criterion["settings_in_all"], "configuration"),
+    )
+    return ", ".join(f"{part} of {whole} {what}{'' if whole == 1 else 's'}" for part, whole, what in parts if whole)
+
+
+def others(criterion: CriterionData) -> int:
+    """Number of comparisons besides `deciding` that have the criterion's verdict."""
+    verdict = criterion["verdict"]
+    found = [
+        one
+        for cell in criterion["experiments"]
+        for one in cell["figures"].values()
+        if cell["verdict"] == one["verdict"] == verdict
+    ]
+    return max(0, len(found) - 1) if verdict in (INCONCLUSIVE, WORSE) else 0
 
 
 def number(value: float) -> str:
