@@ -31,7 +31,9 @@ class Cubic:
 
     def on_ack(self, flow, ack):
         """Slow start, or section 4.2 and 4.3."""
-        paused = flow.now_s - self._last_ack if not flow.cwnd_limited else 0.0
+        # Fault 25: an empty flight at an ACK is taken for idle. Neither the curve nor the estimate moves on.
+        is_idle = self.fault == 25 and flow.in_flight == 0 and self.cwnd <= 4
+        paused = flow.now_s - self._last_ack if is_idle or not flow.cwnd_limited else 0.0
         self._last_ack = flow.now_s
         if self._epoch is not None:
             self._epoch += paused
@@ -44,6 +46,8 @@ class Cubic:
             return
         if self._epoch is None:
             self._begin(flow.now_s)
+        if is_idle:
+            return
         t = flow.now_s - self._epoch
         self._grow_estimate(ack)
         target = self._cubic(t + flow.srtt_s)

@@ -111,7 +111,12 @@ def spans(rows: Sequence[tuple[float, ...]], phase: int) -> list[tuple[float, fl
 def queue(bench: Bench) -> list[tuple[float, ...]]:
     """A standing queue from a constant sender, which no ProbeBW cycle drains."""
     udp = {"udp": [{"name": "constant", "rate": "5 Mbit/s"}]}
-    return shown(bench.run({"rate": "10 Mbit/s", "delay": "20 ms", "buffer": "4 BDP"}, 40.0, scenario=udp))
+    return shown(bench.run({"rate": "10 Mbit/s", "delay": "20 ms", "buffer": "100 packets"}, 40.0, scenario=udp))
+
+
+def short_path(bench: Bench) -> list[tuple[float, ...]]:
+    """A path of 8 packets, of which half is below the initial window."""
+    return shown(bench.run({"rate": "10 Mbit/s", "delay": "5 ms", "buffer": "4 BDP"}, 20.0, initial_window=10))
 
 
 def probe_interval(bench: Bench) -> float:
@@ -123,12 +128,10 @@ def probe_interval(bench: Bench) -> float:
 
 
 def probe_duration(bench: Bench) -> float:
-    """Longest stay in ProbeRTT; all of the run if it never ends."""
-    rows = queue(bench)
-    found = [end - start for start, end in spans(rows, PROBE_RTT)]
-    if rows[-1][1] == PROBE_RTT:
-        last = next(time_s for time_s, phase, *_ in reversed(rows) if phase != PROBE_RTT)
-        found.append(rows[-1][0] - last)
+    """Longest stay in ProbeRTT, up to the end of the run, on two paths."""
+    found = []
+    for rows in (queue(bench), short_path(bench)):
+        found += [end - start for start, end in spans([*rows, (rows[-1][0], math.nan)], PROBE_RTT)]
     if not found:
         raise Skip("the controller is never in ProbeRTT")
     return max(found)

@@ -1,0 +1,123 @@
+"""Table of the museum: each public failure, and the checks that catch it.
+
+python examples/museum/table.py [SEEDS]    prints Markdown
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import fullpipe
+from fullpipe.experiments.check import Checked, Suite
+from fullpipe.own import as_algorithm
+
+HERE = Path(__file__).parent
+SOURCES = {"quinn": "quinn-rs", "zquic": "zigstack", "quicly": "h2o", "quiche": "cloudflare", "gvisor": "google"}
+SOURCES |= {"noq": "n0-computer", "picoquic": "private-octopus", "s2n-quic": "aws", "xquic": "alibaba"}
+
+
+class Entry(NamedTuple):
+    """A public failure.
+
+    Attributes:
+        number: Number of the entry, and id of its check in the suite where it has one.
+        issue: Project and number of the issue or pull request.
+        what: What was wrong.
+        controller: Controller of the museum with this fault.
+        fault: Value of its parameter ``fault``.
+        rules: Rules of `fullpipe.conform` that apply to the controller; None for NewReno over TCP.
+    """
+
+    number: str
+    issue: str
+    what: str
+    controller: str
+    fault: int
+    rules: str | None = None
+
+    def algorithm(self, *, fault: bool) -> dict[str, Any]:
+        """The controller with or without its fault."""
+        return {"name": as_algorithm(str(HERE / f"{self.controller}.py")), "fault": self.fault if fault else 0}
+
+    @property
+    def link(self) -> str:
+        """Link to the issue."""
+        project, number = self.issue.split("#")
+        return f"[{self.issue}](https://github.com/{SOURCES[project]}/{project}/issues/{number})"
+
+
+ENTRIES = (
+    Entry("01", "quinn#2640", "CUBIC: beta is applied to the already reduced W_max", "cubic", 15, "rfc9438"),
+    Entry("02", "zquic#175", "recovery ends at any ACK, so that each loss cuts the window", "newreno", 2),
+    Entry("03", "quicly#679", "CUBIC: K does not count fast convergence", "cubic", 14, "rfc9438"),
+    Entry("04", "quiche#2370", "CUBIC: an empty flight at a small window is taken for idle", "cubic", 25, "rfc9438"),
+    Entry("05", "gvisor#14102", "a spurious loss is detected, and the window is not restored", "newreno", 5),
+    Entry("07", "noq#800", "the pacing rate stays at initial window / 1 ms", "bbr", 7, "bbr"),
+    Entry("08", "quiche#2698", "ProbeRTT cannot end if half of a BDP is below the floor", "bbr", 8, "bbr"),
+    Entry("10", "picoquic#1485", "the window grows while the sender does not use it", "newreno", 10),
+    Entry("11", "s2n-quic#458", "the first ACK of a batch alone grows the window", "newreno", 11),
+    Entry("12", "s2n-quic#1326", "pacing delay is taken for an application limit", "newreno", 12),
+    Entry("17", "xquic#729", "CE counts are ignored", "newreno", 17),
+    Entry("18", "quiche#2680", "persistent congestion is ignored", "newreno", 18),
+    Entry("22", "picoquic#439", "NewReno grows one byte per round trip", "newreno", 22),
+    Entry("23", "quinn#2798", "BBR: a gain is compared with bytes: Startup's guard is always true", "bbr", 23, "bbr"),
+    Entry("24", "picoquic#1547", "BBR: application-limited samples replace larger ones", "bbr", 24, "bbr"),
+)  # fmt: skip
+
+
+class Caught(NamedTuple):
+    """What a controller with or without a fault is reported for.
+
+    Attributes:
+        conform: Rules that it breaks.
+        check: Its check in the suite; None without one.
+    """
+
+    conform: tuple[str, ...]
+    check: Checked | None
+
+    @property
+    def reported(self) -> bool:
+        """Whether anything is reported."""
+        return bool(self.conform) or (self.check is not None and self.check.verdict == "worse")
+
+
+def caught(entry: Entry, suite: Suite, *, fault: bool, cache: str | None = None) -> Caught:
+    """Runs the rules and the check of an entry."""
+    algorithm = entry.algorithm(fault=fault)
+    broken: list[str] = []
+    if entry.rules is not None:
+        found = fullpipe.conform(algorithm, entry.rules)
+        broken = [each.rule.id for each in found.rules if each.verdict == "fail"]
+    checks = tuple(each for each in suite.checks if each.id == entry.number)
+    if not checks:
+        return Caught(tuple(broken), None)
+    changed: Mapping[str, Any] = {**suite.controllers, entry.controller: algorithm}
+    (checked,) = fullpipe.check(replace(suite, checks=checks, controllers=changed), cache=cache).checks
+    return Caught(tuple(broken), checked)
+
+
+def rows(seeds: int) -> Iterator[str]:
+    """Rows of the table."""
+    suite = replace(Suite.load(HERE / "suite.toml"), seeds=seeds, max_seeds=seeds)
+    yield "| # | source | fault | `conform` | `check` | metric | right | with the fault |"
+    yield "|---|---|---|---|---|---|---:|---:|"
+    for entry in ENTRIES:
+        right, wrong = caught(entry, suite, fault=False), caught(entry, suite, fault=True)
+        assert not right.reported, entry
+        if wrong.check is not None and right.check is not None:
+            _, metric, _, now, _ = wrong.check.cells()
+            verdict, good = wrong.check.verdict, right.check.cells()[3]
+        else:
+            verdict, metric, good, now = "", "", "", ""
+        rules = ", ".join(wrong.conform)
+        yield f"| {int(entry.number)} | {entry.link} | {entry.what} | {rules} | {verdict} | {metric} | {good} | {now} |"
+
+
+if __name__ == "__main__":
+    for row in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 20):
+        print(row)
