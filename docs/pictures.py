@@ -18,9 +18,9 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from fullpipe import run_many
-from fullpipe.charts.looks import LOOKS
-from fullpipe.charts.style import STYLE
 from fullpipe.papers import select
+from fullpipe.plots.draw import STYLE, figure
+from fullpipe.plots.looks import LOOKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,10 +41,10 @@ def write(to: Path = IMAGES) -> None:
     shown = {name: scenario for name, scenario in item.scenarios().items() if name.endswith("-k-1-8")}
     results = run_many(shown)
     for scheme, name in NAMES.items():
-        figure = item.pictures[PICTURE](results)
+        picture = figure(item.pictures[PICTURE](results))
         if scheme == "dark":
-            darken(figure)
-        (to / name).write_bytes(drawn(figure))
+            darken(picture)
+        (to / name).write_bytes(drawn(picture))
 
 
 def drawn(figure: Figure) -> bytes:

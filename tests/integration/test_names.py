@@ -19,10 +19,10 @@ from fullpipe import InputError, Scenario, ScenarioError
 from fullpipe._cli import output
 from fullpipe._cli.output import show
 from fullpipe._util.text import file_label, file_name, html, listed, one_line, printable, quoted, shorten, with_params
-from fullpipe.charts.style import label
 from fullpipe.errors import FullpipeError
 from fullpipe.linux.plan import Plan
 from fullpipe.linux.report import to_tables
+from fullpipe.plots.spec import label
 from fullpipe.reproduce.report.page import environment
 from fullpipe.reproduce.report.view import _parameters
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import fullpipe
 from fullpipe import InputError, Scenario
-from fullpipe.charts.style import moving_mean, write
+from fullpipe.plots.draw import write
+from fullpipe.plots.spec import moving_mean
 
 MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 
@@ -37,7 +41,7 @@ def test_panels_are_labelled_with_units(small: Scenario) -> None:
     figure = fullpipe.run(small).plot()
     labels = [axes.get_ylabel() for axes in figure.axes]
     assert labels == ["Congestion window (packets)", "Queue (packets)", "Utilization (%)", "RTT (ms)"]
-    assert figure.axes[-1].get_xlabel() == "time, s (shaded: the warm-up, 5 s)"
+    assert figure.axes[-1].get_xlabel() == "Time (s); shaded: warm-up of 5 s"
     assert legend(figure) == ["newreno #0", "newreno #1", "ssthresh"]
 
 
@@ -115,3 +119,57 @@ def test_a_full_disk_leaves_no_picture(small: Scenario, tmp_path: Path, monkeypa
     with pytest.raises(OSError, match=r"No space left on device: '.*p.pdf'"):
         write(figure, tmp_path / "p.pdf")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("style", "inches"), [("paper", 3.4), ("paper-wide", 7.0)])
+def test_a_plot_for_a_paper_has_the_width_of_its_columns(
+    small: Scenario, tmp_path: Path, style: Any, inches: float
+) -> None:
+    result = fullpipe.run(small)
+    assert result.plot(tmp_path / "p.pdf", style=style).get_figwidth() == inches
+    pdf = (tmp_path / "p.pdf").read_bytes()
+    # FontFile2 is an embedded TrueType font; Type 3 fonts are refused by many publishers.
+    assert b"/FontFile2" in pdf
+    assert b"/Type3" not in pdf
+    (box,) = re.findall(rb"/MediaBox \[ 0 0 ([0-9.]+) ", pdf)
+    assert float(box) == pytest.approx(72 * inches)
+    result.plot(tmp_path / "p.svg", style=style)
+    assert f'width="{72 * inches:g}pt"' in (tmp_path / "p.svg").read_text()
+    assert b"/FontFile2" not in _pdf(result, tmp_path)
+
+
+def _pdf(result: fullpipe.Result, directory: Path) -> bytes:
+    result.plot(directory / "screen.pdf")
+    return (directory / "screen.pdf").read_bytes()
+
+
+def test_an_unknown_style_is_refused_before_a_file_is_written(small: Scenario, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"unknown style .*papre.*; did you mean .*paper"):
+        fullpipe.run(small).plot(tmp_path / "p.pdf", style="papre")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("style", ["screen", "paper", "paper-wide"])
+def test_no_text_covers_another(small: Scenario, style: Any) -> None:
+    """Titles, legends, and labels of the axes, with as many and as long names as a legend may have."""
+    names = ["newreno", "cubic", "bbr3", "vegas", "hstcp", "westwood"]
+    result = fullpipe.run(small)
+    for figure in (
+        result.plot(style=style),
+        fullpipe.Comparison({f"{name} with a long name": result for name in names}).plot(style=style),
+    ):
+        FigureCanvasAgg(figure).draw()  # places everything; the canvas of a new figure does not
+        texts = [text for axes in figure.axes for text in (axes._left_title, axes.xaxis.label, axes.yaxis.label)]  # type: ignore[attr-defined]
+        legends = [legend for axes in figure.axes if (legend := axes.get_legend())] + figure.legends
+        boxes = [each.get_window_extent() for each in (*(text for text in texts if text.get_text()), *legends)]
+        assert len(boxes) > 4
+        for i, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[i + 1 :])
+
+
+def test_a_notebook_shows_a_plot_without_pyplot(small: Scenario) -> None:
+    figure: Any = fullpipe.run(small).plot()
+    assert figure._repr_png_().startswith(MAGIC[".png"])
+    # A figure of pyplot would stay open until the user closes it.
+    if "matplotlib.pyplot" in sys.modules:
+        assert sys.modules["matplotlib.pyplot"].get_fignums() == []

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fullpipe.charts.looks import LOOKS
 from fullpipe.papers import select
+from fullpipe.plots.looks import LOOKS
 from fullpipe.reproduce import reproduce
 from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import expected

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import PROGRAM, SMALL
-from fullpipe.charts.style import STYLE
+from fullpipe.plots.draw import STYLE
 
 OWN = """
 import fullpipe

@@ -19,4 +19,4 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 def test_imports_inside_functions_and_for_types_count() -> None:
     graph = grimp.build_graph("fullpipe", cache_dir=None)
     found = graph.find_modules_directly_imported_by("fullpipe.runs.result")
-    assert {"fullpipe.charts.series", "fullpipe.scenario"} <= found
+    assert {"fullpipe.plots.series", "fullpipe.scenario"} <= found

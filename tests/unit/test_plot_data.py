@@ -14,14 +14,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from by_hand import LINK_SERIES, NO, SERIES, by_hand
-from fullpipe.charts.duel import duel_figure
-from fullpipe.charts.series import FEW
-from fullpipe.charts.style import link_pen, pen
-from fullpipe.charts.sweep import Across, sweep_figure
 from fullpipe.errors import InputError
 from fullpipe.experiments.compare import Comparison
 from fullpipe.experiments.sizing import Sizing
 from fullpipe.metrics import axis, metric
+from fullpipe.plots.draw import figure as draw
+from fullpipe.plots.duel import duel_plot
+from fullpipe.plots.looks import link_pen, pen
+from fullpipe.plots.series import FEW
+from fullpipe.plots.sweep import Across, sweep_plot
 from test_tables import sized, swept
 
 PANELS = {
@@ -174,7 +175,7 @@ def bars(axes: Axes) -> dict[str, tuple[list[float], list[float], list[float]]]:
 
 def test_a_sweep() -> None:
     (axes,) = swept().plot(x="buffer", metric="utilization").axes
-    assert axes.get_xlabel() == "links.bottleneck.buffer, packets"
+    assert axes.get_xlabel() == "Buffer of bottleneck (packets)"
     assert axes.get_title(loc="left") == "Utilization, mean and 95 % confidence interval"
     ((x, y, ends),) = bars(axes).values()
     # Half of the interval: 12.7062 * 0.2 / 2 where the runs gave 0.5 and 0.7.
@@ -229,14 +230,14 @@ def test_the_other_direction_is_dashed_where_more_than_acks_go() -> None:
     ]
     assert [line.get_color() for line in queue.lines[:2]] == [link_pen(0)["color"]] * 2
     assert [line.get_linewidth() < 1 for line in queue.lines] == [False, True, False, True]
-    assert queue.lines[3].get_label() == "the other direction"
+    assert queue.lines[3].get_label() == "reverse direction"
     assert points(used.lines[1]) == (TIMES, [60, 61, 62, 63])
     both = panels(Comparison({"a": by_hand(link_series=BOTH_WAYS)}).plot())
     assert [line.get_linestyle() for line in both["Queue of bottleneck"].lines] == ["-", "--"] * 2
     assert points(both["Utilization of bottleneck"].lines[3]) == (TIMES, [60, 61, 62, 63])
     assert [line.get_linestyle() for line in both["Queue of edge"].lines] == ["-", "--"]
     window = both["Congestion window, mean of the flows"]
-    assert [str(line.get_label()) for line in window.lines][-1] == "thin: the other direction"
+    assert [str(line.get_label()) for line in window.lines][-1] == "thin: reverse direction"
 
 
 @pytest.mark.parametrize("warmup", ["2 s", "0 s"])
@@ -280,7 +281,7 @@ def test_a_sizing() -> None:
         "smallest buffer for 99.5 % utilization",
     ]
     left, right = figure.axes
-    assert (left.get_xlabel(), left.get_ylabel()) == ("flows (bars: 95 % CI)", "buffer, packets")
+    assert (left.get_xlabel(), left.get_ylabel()) == ("Flows (bars: 95 % CI)", "Buffer (packets)")
     assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
     rules = {str(line.get_label()): points(line) for line in left.lines if not str(line.get_label()).startswith("_")}
     assert rules["one BDP"] == ([10], [1000.2])
@@ -312,7 +313,7 @@ def test_a_sizings_curve() -> None:
         "Utilization (%)",
         "p99 queueing delay (ms)",
     )
-    assert two.get_title(loc="left") == "2 flows, buffer in packets\nfull marks: none has more and waits less"
+    assert two.get_title(loc="left") == "2 flows, buffer in packets\nfull marks: no other has more with less delay"
     lines = {str(line.get_label()): points(line) for line in bold(two)}
     assert lines == {"reno": ([15, 60], [85, 99]), "vegas": ([5, 50], [88, 88])}
     assert {line.get_markerfacecolor() for line in bold(two)} == {"white"}
@@ -334,10 +335,10 @@ def test_what_agrees_is_seen_nevertheless() -> None:
         {"mix": "half", "buffer": None, "algorithm": name, "goodput_harm": 0.5, "goodput_harm_ci95": 0.1}
         for name in names
     ]
-    (panel,) = duel_figure(rows).axes
+    (panel,) = draw(duel_plot(rows)).axes
     places = [bars.lines[0].get_xdata()[0] for bars in panel.containers]  # type: ignore[attr-defined]
     assert places == [-0.03, 0.03]
     points = [(rate, 1.0, (name,)) for name in names for rate in (1.0, 2.0)]
-    (panel,) = sweep_figure(Across("rate"), "utilization", points, algorithm=0).axes
+    (panel,) = draw(sweep_plot(Across("rate"), "utilization", points, algorithm=0)).axes
     newreno, cubic = (bars.lines[0] for bars in panel.containers)  # type: ignore[attr-defined]
     assert newreno.get_zorder() > cubic.get_zorder()

@@ -14,13 +14,15 @@ from matplotlib.lines import Line2D
 
 from by_hand import FLOWS, LINK_SERIES, LINKS, NO, TRAFFIC, by_hand
 from fullpipe import Result
-from fullpipe.charts.duel import duel_figure
-from fullpipe.charts.looks import LOOKS
-from fullpipe.charts.series import FEW, MOST
-from fullpipe.charts.size import curve_figure, sizing_figure
-from fullpipe.charts.style import link_pen, moving_mean, pen, pens, write
-from fullpipe.charts.sweep import Across, sweep_figure
 from fullpipe.experiments.compare import Comparison
+from fullpipe.plots.draw import figure as draw
+from fullpipe.plots.draw import write
+from fullpipe.plots.duel import duel_plot
+from fullpipe.plots.looks import LOOKS, Look, link_pen, pen, pens
+from fullpipe.plots.series import FEW, MOST
+from fullpipe.plots.size import curve_plot, sizing_plot
+from fullpipe.plots.spec import moving_mean
+from fullpipe.plots.sweep import Across, sweep_plot
 
 PLAIN = 1.2
 """The width of a line that is nothing special."""
@@ -187,7 +189,7 @@ def drawn_as(axes: Axes) -> dict[str, tuple[str, Any]]:
     return found
 
 
-def as_pen(look: dict[str, Any]) -> tuple[str, Any]:
+def as_pen(look: Look) -> tuple[str, Any]:
     """The same of a pen."""
     (line,) = Figure().subplots().plot([1], [1], **look)
     return line.get_color(), line._unscaled_dash_pattern  # type: ignore[attr-defined]
@@ -230,13 +232,13 @@ def test_so_it_does_in_the_pictures_of_studies(order: tuple[str, ...]) -> None:
         for n in (10, 20)
     ]
     swept = [(rate, 1.0, ("1 BDP", name)) for name in order for rate in (1.0, 2.0)]
-    figures = [
-        duel_figure(duels),
-        sizing_figure(sizes, "buffer", "buffer"),
-        curve_figure(tried, "buffer", "buffer"),
-        sweep_figure(Across("rate"), "utilization", swept, algorithm=1),
+    plots = [
+        duel_plot(duels),
+        sizing_plot(sizes, "buffer", "buffer"),
+        curve_plot(tried, "buffer", "buffer"),
+        sweep_plot(Across("rate"), "utilization", swept, algorithm=1),
     ]
-    for figure in figures:
+    for figure in map(draw, plots):
         handles, labels = figure.axes[0].get_legend_handles_labels()
         found = {}
         for handle, name in zip(handles, labels, strict=True):
@@ -248,7 +250,7 @@ def test_so_it_does_in_the_pictures_of_studies(order: tuple[str, ...]) -> None:
 
 def test_lines_without_an_algorithm_are_told_apart_by_colour_and_dash() -> None:
     points = [(rate, 1.0, (setting,)) for setting in range(30) for rate in (1.0, 2.0)]
-    figure = sweep_figure(Across("rate"), "utilization", points)
+    figure = draw(sweep_plot(Across("rate"), "utilization", points))
     lines = [each.lines[0] for each in figure.axes[0].containers]
     assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}) == 30
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from by_hand import FLOWS, LINKS, TRAFFIC
-from fullpipe.charts.series import Sampled, run_figure
-from fullpipe.charts.style import COLUMNS, moving_mean, thinned
+from fullpipe.plots.draw import figure
+from fullpipe.plots.series import Sampled, run_plot
+from fullpipe.plots.spec import COLUMNS, moving_mean, thinned
 
 
 def test_a_short_line_stays_as_it_is() -> None:
@@ -86,12 +87,12 @@ def test_a_picture_of_millions_of_rows_takes_less_memory_than_its_rows() -> None
         "series": {"t_s": t_s, "flow": np.repeat(np.arange(flows), per_flow), **series},
         "link_series": {**link, **{name: np.zeros(per_flow) for name in columns}},
     }
-    run_figure(Sampled(tables, 100.0, 10.0, 0.001))  # fonts are loaded once
+    figure(run_plot(Sampled(tables, 100.0, 10.0, 0.001)))  # fonts are loaded once
     tracemalloc.start()
-    figure = run_figure(Sampled(tables, 100.0, 10.0, 0.001))
+    made = figure(run_plot(Sampled(tables, 100.0, 10.0, 0.001)))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    drawn = [len(np.asarray(line.get_xdata())) for axes in figure.axes for line in axes.lines]
+    drawn = [len(np.asarray(line.get_xdata())) for axes in made.axes for line in axes.lines]
     assert max(drawn) <= 6 * COLUMNS
     # Five columns of eight bytes; drawing all samples takes more than that again.
     assert peak < 5 * 8 * rows / 2, f"{peak / 1e6:.0f} MB"

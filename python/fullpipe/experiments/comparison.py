@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["Comparison", "Failure"]
 
@@ -128,10 +128,10 @@ class Comparison(Results):
         seeds = f", {self.seeds} seeds" if self.seeds > 1 else ""
         return f"<Comparison of {listed(dict.fromkeys(self.runs['algorithm'].to_pylist()))}{seeds}>"
 
-    def _own_figure(self, _: str | None) -> Figure:
-        from fullpipe.charts.series import comparison_figure
+    def _own_plot(self, _: str | None) -> Plot:
+        from fullpipe.plots.series import comparison_plot
 
-        return comparison_figure({label: one.sampled() for label, one in self.results.items()})
+        return comparison_plot({label: one.sampled() for label, one in self.results.items()})
 
 
 def _row(number: int, label: str, one: Result | Failure, failed: bool) -> dict[str, Label]:

@@ -30,7 +30,8 @@ from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from matplotlib.figure import Figure
+
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["Duel", "duel", "harm"]
 
@@ -279,10 +280,10 @@ class Duel(Results):
             kept = read_json(place / "duel.json")
             return cls(kept["algorithms"], kept["runs"], read_table(place / "runs.parquet"), *read_details(place))
 
-    def _own_figure(self, _: str | None) -> Figure:
-        from fullpipe.charts.duel import duel_figure
+    def _own_plot(self, _: str | None) -> Plot:
+        from fullpipe.plots.duel import duel_plot
 
-        return duel_figure(self.rows())
+        return duel_plot(self.rows())
 
     def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
         """Tables that the program prints.

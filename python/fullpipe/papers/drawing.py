@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.plots.spec import Panel, Plot
 from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from fullpipe.runs.result import Result
 
     Samples = NDArray[np.float64]
 
-Pen: TypeAlias = dict[str, Any]
-"""Line style, as `pen` makes it."""
-
 __all__ = [
-    "Pen",
     "bottleneck",
     "flow_samples",
     "flow_values",
@@ -38,7 +32,6 @@ __all__ = [
 ]
 
 
-@contextmanager
 def panels(
     rows: Sequence[tuple[str, str]],
     *,
@@ -48,34 +41,33 @@ def panels(
     xlabel: str = "time, s",
     width: float = 9.0,
     height: float = 2.1,
-) -> Iterator[tuple[Figure, list[list[Axes]]]]:
-    """Figure in the house style, with rows of panels.
+) -> tuple[Plot, list[list[Panel]]]:
+    """A plot and its panels, row by row.
 
     Args:
         rows: Title and unit of each row.
-        columns: Panels in a row, with a common vertical axis.
-        common_x: Whether they have a common horizontal axis.
-        title: Title of the figure.
+        columns: Panels side by side; they share the vertical axis.
+        common_x: They share the horizontal axis too.
+        title: Title of the whole plot.
         xlabel: Label under the last row.
-        width: Width in inches.
-        height: Height of a row in inches.
+        width: Inches.
+        height: Inches per row.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from fullpipe.charts.style import STYLE
-
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height * len(rows) + 0.6), layout="constrained")
-        axes = figure.subplots(len(rows), columns, sharex=True if common_x else "col", sharey="row", squeeze=False)
-        for row, (name, unit) in zip(axes, rows, strict=True):
-            row[0].set_title(name)
-            row[0].set_ylabel(unit)
-        for each in axes[-1]:
-            each.set_xlabel(xlabel)
-        if title:
-            figure.suptitle(title, x=0.01, ha="left")
-        yield figure, [list(row) for row in axes]
+    plot = Plot.grid(
+        len(rows),
+        columns,
+        title=title,
+        width=width,
+        height=height * len(rows) + 0.6,
+        share_x="all" if common_x else "col",
+        over_time=xlabel.startswith("time"),
+    )
+    for row, (name, unit) in zip(plot.rows, rows, strict=True):
+        row[0].title = name
+        row[0].y.label = unit
+    for panel in plot.rows[-1]:
+        panel.x.label = xlabel
+    return plot, plot.rows
 
 
 def flow_samples(result: Result, flow: int, *names: str) -> tuple[Samples, ...]:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe._util.files import staged_file
-from fullpipe.charts.looks import LOOKS
 from fullpipe.errors import InputError
+from fullpipe.plots.looks import LOOKS
 from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from fullpipe.reproduce.prose import filled, with_published
 from fullpipe.reproduce.rows import Rows
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
 
@@ -83,7 +82,7 @@ class Item:
     title: str
     scenarios: Scenarios
     measure: Callable[[Results], Rows]
-    pictures: Mapping[str, Callable[[Results], Figure]] = field(default_factory=dict)
+    pictures: Mapping[str, Callable[[Results], Plot]] = field(default_factory=dict)
     quick: Quick | None = None
     linux: Quick | None = None
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from fullpipe.plots.draw import Style
     from fullpipe.scenario import Scenario
 
 __all__ = ["MEASURED", "Outcome", "Variant", "reproduce", "reproduce_all"]
@@ -177,18 +178,22 @@ class Outcome(Variant):
             "checks": [check.to_dict() for check in self.checks],
         }
 
-    def plot(self, path: str | os.PathLike[str]) -> Figure:
+    def plot(self, path: str | os.PathLike[str], *, style: Style = "screen") -> Figure:
         """Writes the item's first plot into a file (.png, .svg, .pdf).
+
+        Args:
+            path: The file.
+            style: Look of the plot, as for `Result.plot`.
 
         Raises:
             InputError: The item has no plot, or the file is not writable.
         """
-        from fullpipe.charts.style import written
+        from fullpipe.plots.draw import drawn
 
         if not self.item.pictures or self.kept:
             raise InputError(f"{self.item.id}: no plot (allowed: a result with plots that was run now)")
         draw = next(iter(self.item.pictures.values()))
-        return written(draw(self.results), path)
+        return drawn(draw(self.results), path, style)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``item.json``, the measured values (``measured.csv``), the plots as PNG, SVG, and values (JSON), and a
@@ -197,16 +202,17 @@ class Outcome(Variant):
         Raises:
             InputError: The directory is not writable.
         """
-        from fullpipe.charts.drawn import drawn
-        from fullpipe.charts.style import write
+        from fullpipe.plots.draw import figure, write
+        from fullpipe.plots.page import page_values
 
         with staged(directory, adds=self.kept) as stage:
             if not self.kept:
                 for name, draw in self.item.pictures.items():
-                    figure = draw(self.results)
+                    plot = draw(self.results)
+                    drawn = figure(plot)
                     for suffix in (".png", ".svg"):
-                        write(figure, stage / f"{name}{suffix}")
-                    values = json.dumps(drawn(figure), allow_nan=False, separators=(",", ":"))
+                        write(drawn, stage / f"{name}{suffix}")
+                    values = json.dumps(page_values(plot), allow_nan=False, separators=(",", ":"))
                     (stage / f"{name}.json").write_text(values, encoding="utf-8")
                 for name, result in self.results.items():
                     result.save(stage / name)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from fullpipe.charts.series import Sampled
+    from fullpipe.plots.draw import Style
+    from fullpipe.plots.series import Sampled
     from fullpipe.scenario import Scenario
 
 __all__ = ["TABLES", "Result"]
@@ -200,7 +201,7 @@ class Result(Outcome):
         Raises:
             InputError: The run sampled no series.
         """
-        from fullpipe.charts.series import Sampled
+        from fullpipe.plots.series import Sampled
 
         scenario = self.scenario
         return Sampled(self._columns, scenario.duration_s, scenario.warmup_s, scenario.series_interval_s)
@@ -255,16 +256,20 @@ class Result(Outcome):
             columns["warnings"] = [line for line in kept.get("warnings", []) if line not in scenario.warnings]
             return cls(scenario, columns, engine=kept["engine"], wall_s=totals["wall_s"])
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws windows, queue, utilization and RTT over time; with ``path``, writes the picture there too.
+    def plot(self, path: str | os.PathLike[str] | None = None, *, style: Style = "screen") -> Figure:
+        """Plots windows, queue, utilization, and RTT over time; with ``path``, writes the plot too.
+
+        Args:
+            path: File of the plot (.png, .svg, .pdf).
+            style: "screen"; "paper" for one column of a paper, 3.4 in wide; "paper-wide" for both columns, 7 in wide.
 
         Raises:
             InputError: The run sampled no series, or the file can't be written.
         """
-        from fullpipe.charts.series import run_figure
-        from fullpipe.charts.style import written
+        from fullpipe.plots.draw import drawn
+        from fullpipe.plots.series import run_plot
 
-        return written(run_figure(self.sampled()), path)
+        return drawn(run_plot(self.sampled()), path, style)
 
     def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
         """Tables and lines that the program prints.

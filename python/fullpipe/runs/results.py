@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from fullpipe.plots.draw import Style
+    from fullpipe.plots.spec import Plot
+
 __all__ = ["Details", "Results", "table_of"]
 
 NOT_METRICS = {"run", "repeat", "seed", "engine", "error", "algorithm_source"}
@@ -201,7 +204,12 @@ class Results(Outcome):
         return pa.table({label: array_of(cells, types[label]) for label, cells in found.items()})
 
     def plot(
-        self, path: str | os.PathLike[str] | None = None, *, metric: str | None = None, x: str | None = None
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        metric: str | None = None,
+        x: str | None = None,
+        style: Style = "screen",
     ) -> Figure:
         """Plots the experiment's own figure, or the mean of a metric with 95 % confidence intervals; with ``path``,
         writes the plot too.
@@ -214,20 +222,22 @@ class Results(Outcome):
             path: File of the plot (.png, .svg, .pdf).
             metric: Column of `runs`; None for the own figure.
             x: Label on the horizontal axis, by default the last one; the others get a line each.
+            style: "screen"; "paper" for one column of a paper, 3.4 in wide; "paper-wide" for both columns, 7 in wide.
+                With "paper", panels side by side take both columns.
 
         Raises:
             InputError: The metric or the label is unknown, the runs sampled no series for a comparison's own figure, or
                 the file can't be written.
         """
-        from fullpipe.charts.style import written
+        from fullpipe.plots.draw import drawn
 
-        return written(self._own_figure(x) if metric is None else self._metric_figure(metric, x), path)
+        return drawn(self._own_plot(x) if metric is None else self._metric_plot(metric, x), path, style)
 
-    def _own_figure(self, x: str | None) -> Figure:
-        return self._metric_figure("goodput_bps", x)
+    def _own_plot(self, x: str | None) -> Plot:
+        return self._metric_plot("goodput_bps", x)
 
-    def _metric_figure(self, metric: str, x: str | None) -> Figure:
-        from fullpipe.charts.sweep import Across, sweep_figure
+    def _metric_plot(self, metric: str, x: str | None) -> Plot:
+        from fullpipe.plots.sweep import Across, sweep_plot
 
         across = self.labels[-1] if x is None else x
         if across not in self.labels:
@@ -239,7 +249,7 @@ class Results(Outcome):
         points = zip(places, runs[name].to_pylist(), self._keys(lines), strict=True)
         numeric = all(isinstance(place, int | float) and not isinstance(place, bool) for place in places)
         of_axis = Across(across, labels=None if numeric else tuple(dict.fromkeys(places)))
-        return sweep_figure(of_axis, name, points)
+        return sweep_plot(of_axis, name, points)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``KIND.json``, ``runs.parquet``, ``summary.parquet``, and, where they are kept, ``flows.parquet`` and

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from fullpipe.plots.draw import Style
+    from fullpipe.plots.spec import Plot
+
 __all__ = ["Sizing", "size"]
 
 MOST_FLOWS = 100_000
@@ -241,23 +244,26 @@ class Sizing(Results):
     def __repr__(self) -> str:
         return f"<Sizing of {listed(dict.fromkeys(row['algorithm'] for row in self.rows))}: {self.mix.what}>"
 
-    def _own_figure(self, _: str | None) -> Figure:
-        from fullpipe.charts.size import sizing_figure
+    def _own_plot(self, _: str | None) -> Plot:
+        from fullpipe.plots.size import sizing_plot
 
-        return sizing_figure(self.rows, self.mix.column, self.mix.what)
+        return sizing_plot(self.rows, self.mix.column, self.mix.what)
 
-    def plot_curve(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Plots utilization against the 99th percentile of the queueing delay: a line per algorithm through all
-        buffers, a panel per number of flows. Filled marks are not dominated by another buffer. With ``path``, writes
-        the plot.
+    def plot_curve(self, path: str | os.PathLike[str] | None = None, *, style: Style = "screen") -> Figure:
+        """Plots utilization against the 99th percentile of the queueing delay: a panel per number of flows, with a line
+        per algorithm through all buffers tried. Full marks are Pareto-optimal. With ``path``, writes the plot too.
+
+        Args:
+            path: File of the plot (.png, .svg, .pdf).
+            style: Look of the plot, as for `plot`.
 
         Raises:
             InputError: The file is not writable.
         """
-        from fullpipe.charts.size import curve_figure
-        from fullpipe.charts.style import written
+        from fullpipe.plots.draw import drawn
+        from fullpipe.plots.size import curve_plot
 
-        return written(curve_figure(self.runs.to_pylist(), self.mix.column, self.mix.what), path)
+        return drawn(curve_plot(self.runs.to_pylist(), self.mix.column, self.mix.what), path, style)
 
 
 @dataclass

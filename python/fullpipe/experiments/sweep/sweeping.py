@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fullpipe.experiments.sweep.table import Tables
+    from fullpipe.plots.draw import Style
 
 __all__ = ["Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
 
@@ -225,6 +226,7 @@ class Sweep(Results):
         x: str | None = None,
         metric: str | None = None,
         by: str | None = None,
+        style: Style = "screen",
     ) -> Figure:
         """Plots the mean of a metric against an axis with 95 % confidence intervals; with ``path``, writes the plot.
 
@@ -233,12 +235,13 @@ class Sweep(Results):
             x: Axis, by its key path or an unambiguous ending of it (``buffer``); None for the first one.
             metric: Column of `runs`, such as ``utilization``; None for the goodput.
             by: Axis whose values get a line each; None for all other axes together.
+            style: "screen"; "paper" for one column of a paper, 3.4 in wide; "paper-wide" for both columns, 7 in wide.
 
         Raises:
             InputError: The axis or metric is unknown, or the file is not writable.
         """
-        from fullpipe.charts.style import written
-        from fullpipe.charts.sweep import Across, sweep_figure
+        from fullpipe.plots.draw import drawn
+        from fullpipe.plots.sweep import Across, sweep_plot
 
         axes, table = self.plan.axes, self.runs
         axis = axes[0] if x is None and axes else find_axis(axes, x or "")
@@ -251,7 +254,7 @@ class Sweep(Results):
         missing = f" ({self.failed} of {self.plan.runs} runs failed)" if self.failed else ""
         algorithm = next((i for i, line in enumerate(lines) if line.path.endswith(".algorithm")), None)
         points = zip(places, values, labels, strict=True)
-        return written(sweep_figure(across, name, points, algorithm=algorithm, missing=missing), path)
+        return drawn(sweep_plot(across, name, points, algorithm=algorithm, missing=missing), path, style)
 
     def shown(self, columns: Sequence[str] | None = None, versus: str | None = None) -> list[Shown | str]:
         """Tables that the program prints: means over the seeds with confidence intervals.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import legend_above, pen
 from fullpipe.papers.drawing import bottleneck, flow_values, panels, runs_of
+from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -14,7 +14,7 @@ from fullpipe.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["ALGORITHMS", "FIGURE_8", "LOSSES", "scenario"]
 
@@ -101,27 +101,25 @@ def _measure(results: Results) -> Rows:
     return rows
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     """Goodput against loss: means over the seeds, and values of the kernel."""
     rows, kernel = _measure(results), marks("bbr/figure-8")
     shown = [loss for loss in LOSSES if rows.get("goodput", "BBR", _setting(loss)) is not None]
     title = "Goodput of 60 s against random loss: 100 Mbit/s, 100 ms, a buffer of one BDP"
-    with panels((("", "Mbit/s"),), title=title, xlabel="loss, %", height=3.4) as (figure, ((axes,),)):
-        at = [100 * loss for loss in shown]
-        axes.plot(
-            at, [RATE_MBPS * (1 - loss) for loss in shown], color="#666666", linestyle=":", label="link less loss"
-        )
-        for algorithm, called in ALGORITHMS.items():
-            look = pen(algorithm, marked=True)
-            means = [rows.value("goodput", called, _setting(loss)) for loss in shown]
-            axes.plot(at, means, **look, label=f"{called}, simulator")
-            points = [(100 * loss, kernel.get(f"{called}, {_setting(loss)}")) for loss in shown]
-            if known := [(x, y) for x, y in points if y is not None]:
-                hollow = {**look, "linestyle": "none", "markerfacecolor": "none", "markersize": 9}
-                axes.plot(*zip(*known, strict=True), **hollow, label=f"{called}, Linux 6.1")
-        axes.set_ylim(bottom=0)
-        legend_above(axes)
-    return figure
+    plot, ((axes,),) = panels((("", "Mbit/s"),), title=title, xlabel="loss, %", height=3.4)
+    at = [100 * loss for loss in shown]
+    axes.line(at, [RATE_MBPS * (1 - loss) for loss in shown], color="#666666", linestyle=":", label="link less loss")
+    for algorithm, called in ALGORITHMS.items():
+        look = pen(algorithm, marked=True)
+        means = [rows.value("goodput", called, _setting(loss)) for loss in shown]
+        axes.line(at, means, **look, label=f"{called}, simulator")
+        points = [(100 * loss, kernel.get(f"{called}, {_setting(loss)}")) for loss in shown]
+        if known := [(x, y) for x, y in points if y is not None]:
+            hollow = look | {"linestyle": "none", "markerfacecolor": "none", "markersize": 9}
+            axes.line(*zip(*known, strict=True), **hollow, label=f"{called}, Linux 6.1")
+    axes.y.limits = (0, None)
+    axes.legend = True
+    return plot
 
 
 FIGURE_8 = Item(

@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import pen
 from fullpipe.papers import survey
 from fullpipe.papers.beyond.today import TODAY
 from fullpipe.papers.drawing import bottleneck, flow_values, link_value, loss_percent, panels, runs_of, utilization
 from fullpipe.papers.hyun_jang import single as hyun_jang
+from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Quick, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -21,8 +21,7 @@ from fullpipe.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["ITEMS"]
@@ -183,25 +182,22 @@ def _with_unit(quantity: str, unit: str) -> str:
     return f"{quantity}, {unit}" if unit else quantity
 
 
-def _picture(experiment: str, results: Results) -> Figure:
+def _picture(experiment: str, results: Results) -> Plot:
     """Plot with a bar per algorithm."""
     rows = _measure(results)
     names = [name for name in COMPARED if _runs(experiment, name, results)]
     quantities = QUANTITIES[experiment]
     height = 0.32 * len(names) + 0.6
-    with panels((("", ""),), columns=2, common_x=False, title=TITLES[experiment], xlabel="", height=height) as (
-        figure,
-        (axes,),
-    ):
-        for panel, (quantity, unit, _) in zip(axes, quantities, strict=True):
-            values = [rows.value(quantity, name, experiment) for name in names]
-            colours = [pen(name)["color"] for name in names]
-            bars = panel.barh(names, values, color=colours, height=0.7)
-            panel.bar_label(bars, [f"{value:.3g}" for value in values], padding=3, fontsize=8)
-            panel.set_title(_with_unit(quantity, unit))
-            panel.margins(x=0.15)
-        axes[0].invert_yaxis()
-    return figure
+    plot, (axes,) = panels((("", ""),), columns=2, common_x=False, title=TITLES[experiment], xlabel="", height=height)
+    for panel, (quantity, unit, _) in zip(axes, quantities, strict=True):
+        values = [rows.value(quantity, name, experiment) for name in names]
+        colours = [pen(name)["color"] for name in names]
+        shown = [f"{value:.3g}" for value in values]
+        panel.bars(range(len(names)), values, colours, thickness=0.7, across=True, shown=shown)
+        panel.y.name(range(len(names)), names)
+        panel.title = _with_unit(quantity, unit)
+    axes[0].y.reversed = True
+    return plot
 
 
 ITEMS = (

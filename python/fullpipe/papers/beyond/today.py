@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import legend_below, pen
 from fullpipe.experiments.evaluate.preset import Party, dumbbell, flows
 from fullpipe.papers.drawing import flow_values, link_value, loss_percent, panels, runs_of, utilization
+from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Quick, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -16,8 +16,7 @@ from fullpipe.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["TODAY"]
@@ -157,31 +156,30 @@ def _measure(results: Results) -> Rows:
     return rows
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     """Plot with a row per link and a point per algorithm."""
     rows = _measure(results)
     links = [where for where in LINKS if rows.get("utilization", "cubic", where) is not None]
     units = {**{quantity: unit for quantity, (unit, _) in QUANTITIES.items()}, SHARE: "%"}
     shown = [quantity for quantity in units if any(row.quantity == quantity for row in rows)]
-    with panels((("", ""),), columns=len(shown), common_x=False, xlabel="", width=11, height=4.6) as (figure, (axes,)):
-        for panel, quantity in zip(axes, shown, strict=True):
-            for place, algorithm in enumerate(COMPARED):
-                values = [rows.get(quantity, algorithm, where) for where in links]
-                points = [(value, row + 0.12 * (place - 2.5)) for row, value in enumerate(values) if value is not None]
-                look = {**pen(algorithm, marked=True), "linestyle": "none", "markersize": 5}
-                panel.plot(*zip(*points, strict=True), **look, label=algorithm)
-            panel.set_title(quantity)
-            panel.set_xlabel(units[quantity])
-            panel.set_yticks(range(len(links)), links)
-        axes[0].invert_yaxis()
-        delay = axes[shown.index("p95 queueing delay")]
-        delay.set_xscale("log")
-        delay.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
-        delay.minorticks_off()
-        if SHARE in shown:
-            axes[shown.index(SHARE)].axvline(50, linewidth=0.8, color="0.6")
-        legend_below(axes[0])
-    return figure
+    plot, (axes,) = panels((("", ""),), columns=len(shown), common_x=False, xlabel="", width=11, height=4.6)
+    for panel, quantity in zip(axes, shown, strict=True):
+        for place, algorithm in enumerate(COMPARED):
+            values = [rows.get(quantity, algorithm, where) for where in links]
+            points = [(value, row + 0.12 * (place - 2.5)) for row, value in enumerate(values) if value is not None]
+            look = pen(algorithm, marked=True) | {"linestyle": "none", "markersize": 5}
+            panel.line(*zip(*points, strict=True), **look, label=algorithm)
+        panel.title = quantity
+        panel.x.label = units[quantity]
+        panel.y.name(range(len(links)), links)
+    axes[0].y.reversed = True
+    delay = axes[shown.index("p95 queueing delay")]
+    delay.x.scale = "log"
+    delay.x.name([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
+    if SHARE in shown:
+        axes[shown.index(SHARE)].upright(50, linewidth=0.8, color="#999999")
+    plot.legend = True
+    return plot
 
 
 TODAY = Item(

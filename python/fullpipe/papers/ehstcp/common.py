@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from fullpipe.charts.style import COLOURS, STYLE, pen
 from fullpipe.papers.drawing import bottleneck
+from fullpipe.plots.looks import COLOURS, Look, pen
+from fullpipe.plots.spec import Plot
 from fullpipe.scenario import Scenario
 
 __all__ = [
@@ -114,44 +112,38 @@ def bars(
     logarithmic: tuple[str, ...] = (),
     published: Mapping[str, Mapping[str, float]] | None = None,
     spans: Mapping[str, Mapping[str, list[tuple[float, float]]]] | None = None,
-) -> Figure:
+) -> Plot:
     """Plot with a panel per quantity, a group of bars per scheme, and a bar per setting; points on a logarithmic axis,
     and a line for the published value. With one setting, schemes have the colors of their algorithms; with several,
     settings have colors. `spans`, laid out as `panels`, are ranges of single runs.
     """
     rows = math.ceil(len(panels) / columns)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 1.2 + 2.6 * rows), layout="constrained")
-        places = [axes for row in figure.subplots(rows, columns, squeeze=False) for axes in row]
-        for axes, (label, settings) in zip(places, panels.items(), strict=True):
-            width = 0.8 / len(settings)
-            for index, (colour, (setting, values)) in enumerate(zip(COLOURS, settings.items(), strict=False)):
-                offsets = np.arange(len(groups)) + (index - (len(settings) - 1) / 2) * width
-                alone = [pen(ALGORITHMS[group.partition(" ")[0]], marked=True) for group in groups]
-                looks = alone if len(settings) == 1 else [{"color": colour, "marker": "o"}] * len(groups)
-                named = None if len(settings) == 1 else setting
-                if label in logarithmic:  # a bar begins at 0, which is not there
-                    for at, value, look in zip(offsets, values, looks, strict=True):
-                        axes.plot(at, value, **{**look, "linestyle": "none"}, label=named if at == offsets[0] else None)
-                else:
-                    axes.bar(offsets, values, width, color=[look["color"] for look in looks], label=named)
-                for at, (least, greatest) in zip(offsets, (spans or {}).get(label, {}).get(setting, []), strict=False):
-                    if least < greatest:
-                        axes.plot([at, at], [least, greatest], color=SPAN, linewidth=1)
-            for group, value in ((published or {}).get(label, {})).items():
-                middle = groups.index(group)
-                axes.plot([middle - 0.45, middle + 0.45], [value, value], color="#000000", linewidth=2)
-            if axes.lines and (published or {}).get(label):
-                axes.lines[-1].set_label("published")
-            axes.set_title(label)
-            axes.set_xticks(range(len(groups)), [group.replace(" without ", "\nwithout ") for group in groups])
-            if label in logarithmic:
-                axes.set_yscale("log")
-        handles, names = places[0].get_legend_handles_labels()
-        bounds = (pair for panel in (spans or {}).values() for bar in panel.values() for pair in bar)
-        if any(least < greatest for least, greatest in bounds):
-            handles.append(Line2D([], [], color=SPAN, linewidth=1))
-            names.append("least to greatest of the runs")
-        figure.legend(handles, names, loc="outside lower center", ncols=4)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
-    return figure
+    plot = Plot.grid(rows, columns, title=title, height=1.2 + 2.6 * rows, share_x="none", share_y="none", legend=True)
+    places = plot.panels
+    for axes, (label, settings) in zip(places, panels.items(), strict=True):
+        width = 0.8 / len(settings)
+        for index, (colour, (setting, values)) in enumerate(zip(COLOURS, settings.items(), strict=False)):
+            offsets = np.arange(len(groups)) + (index - (len(settings) - 1) / 2) * width
+            alone = [pen(ALGORITHMS[group.partition(" ")[0]], marked=True) for group in groups]
+            looks = alone if len(settings) == 1 else [Look(color=colour, marker="o")] * len(groups)
+            named = None if len(settings) == 1 else setting
+            if label in logarithmic:  # a bar begins at 0, which is not there
+                for at, value, look in zip(offsets, values, looks, strict=True):
+                    axes.line(at, value, **(look | {"linestyle": "none"}), label=named if at == offsets[0] else None)
+            else:
+                axes.bars(offsets, values, [look["color"] for look in looks], thickness=width, label=named)
+            for at, (least, greatest) in zip(offsets, (spans or {}).get(label, {}).get(setting, []), strict=False):
+                if least < greatest:
+                    axes.line([at, at], [least, greatest], color=SPAN, linewidth=1)
+        for group, value in ((published or {}).get(label, {})).items():
+            middle = groups.index(group)
+            last = "published" if group == list((published or {})[label])[-1] else None
+            axes.line([middle - 0.45, middle + 0.45], [value, value], color="#000000", linewidth=2, label=last)
+        axes.title = label
+        axes.x.name(range(len(groups)), [group.replace(" without ", "\nwithout ") for group in groups])
+        if label in logarithmic:
+            axes.y.scale = "log"
+    bounds = (pair for panel in (spans or {}).values() for bar in panel.values() for pair in bar)
+    if any(least < greatest for least, greatest in bounds):
+        places[0].line([], [], color=SPAN, linewidth=1, label="least to greatest of the runs")
+    return plot

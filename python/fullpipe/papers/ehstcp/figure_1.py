@@ -5,10 +5,6 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-
-from fullpipe.charts.style import COLOURS, STYLE
 from fullpipe.papers.drawing import flow_values, runs_of, utilization
 from fullpipe.papers.ehstcp.common import (
     BACKGROUND_DELAY,
@@ -20,6 +16,8 @@ from fullpipe.papers.ehstcp.common import (
     file_name,
     link_with_background,
 )
+from fullpipe.plots.looks import COLOURS
+from fullpipe.plots.spec import Plot
 from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -99,26 +97,23 @@ def _shares(result: Result, rate_mbps: float) -> list[float]:
     return [part / (rate_mbps * 1e6) for part in parts] + [1 - utilization(result)]
 
 
-def _picture(results: Results) -> Figure:
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 4.4), layout="constrained")
-        links = [link for link in LINKS if _runs(results, "ehstcp", link)]
-        columns = figure.subplots(1, len(links), sharey=True, squeeze=False)[0]
-        for axes, link in zip(columns, links, strict=True):
-            rate, bottom = LINKS[link][0], [0.0] * len(SCHEMES)
-            shares = [[fmean(own) for own in zip(*_runs(results, scheme, link), strict=True)] for scheme in SCHEMES]
-            for colour, kind, values in zip((*COLOURS[:4], "#eeeeee"), KINDS, zip(*shares, strict=True), strict=True):
-                percent = [100 * value for value in values]
-                axes.bar(list(SCHEMES.values()), percent, bottom=bottom, color=colour, label=kind)
-                bottom = [low + part for low, part in zip(bottom, percent, strict=True)]
-            at = f"{rate} Mbit/s" if rate < 1000 else f"{rate / 1000:g} Gbit/s"
-            axes.set_title(",\n".join(filter(None, (at, link.partition(" and ")[2]))))
-            axes.tick_params("x", rotation=60)
-            axes.set_ylim(0, 101)
-        figure.axes[0].set_ylabel("share of the link, %")
-        handles, names = axes.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=5)
-    return figure
+def _picture(results: Results) -> Plot:
+    links = [link for link in LINKS if _runs(results, "ehstcp", link)]
+    plot = Plot.grid(1, len(links), height=4.4, share_x="none", legend=True)
+    for panel, link in zip(plot.panels, links, strict=True):
+        rate, bottom = LINKS[link][0], [0.0] * len(SCHEMES)
+        shares = [[fmean(own) for own in zip(*_runs(results, scheme, link), strict=True)] for scheme in SCHEMES]
+        for colour, kind, values in zip((*COLOURS[:4], "#eeeeee"), KINDS, zip(*shares, strict=True), strict=True):
+            percent = [100 * value for value in values]
+            panel.bars(range(len(SCHEMES)), percent, colour, base=bottom, label=kind)
+            bottom = [low + part for low, part in zip(bottom, percent, strict=True)]
+        at = f"{rate} Mbit/s" if rate < 1000 else f"{rate / 1000:g} Gbit/s"
+        panel.title = ",\n".join(filter(None, (at, link.partition(" and ")[2])))
+        panel.x.name(range(len(SCHEMES)), SCHEMES.values())
+        panel.x.rotation = 60
+        panel.y.limits = (0, 101)
+    plot.panels[0].y.label = "share of the link, %"
+    return plot
 
 
 FIGURE_1 = Item(

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import pens
 from fullpipe.papers.drawing import bottleneck, flow_samples, flow_values, loss_percent, panels, runs_of, utilization
 from fullpipe.papers.ehstcp.common import STANDARD, bars, bdp_packets
+from fullpipe.plots.looks import pens
 from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["SAFETY_CHECK"]
@@ -97,7 +96,7 @@ def _standard_share(result: Result) -> float:
     return float(100 * rates[HIGH_SPEED:].sum() / (RATE_MBPS * 1e6))
 
 
-def _shares_picture(results: Results) -> Figure:
+def _shares_picture(results: Results) -> Plot:
     """Plot of means over the seeds, with the range of the runs."""
     titles = {f"{quantity}{', %' if unit else ''}": quantity for quantity, unit in QUANTITIES.items()}
     found = {name: _values(results, name) for name in ALGORITHMS}
@@ -116,17 +115,17 @@ def _shares_picture(results: Results) -> Figure:
     )
 
 
-def _windows_picture(results: Results) -> Figure:
+def _windows_picture(results: Results) -> Plot:
     shown = {name: results[_scenario_name(name, 1)] for name in ALGORITHMS if name != "HSTCP"}
     rows = [(name, "window, packets") for name in shown]
     title = "The two eHSTCP flows: a small cut, and with the check a second one where the queue stays"
-    with panels(rows, title=title) as (figure, axes):
-        for (panel,), result in zip(axes, shown.values(), strict=True):
-            for flow, look in enumerate(pens(["ehstcp"] * HIGH_SPEED)):
-                t_s, window = flow_samples(result, flow, "cwnd_packets")
-                panel.plot(t_s, window, **look)
-            panel.set_xlim(40, 55)
-    return figure
+    plot, axes = panels(rows, title=title)
+    for (panel,), result in zip(axes, shown.values(), strict=True):
+        for flow, look in enumerate(pens(["ehstcp"] * HIGH_SPEED)):
+            t_s, window = flow_samples(result, flow, "cwnd_packets")
+            panel.line(t_s, window, **look)
+        panel.x.limits = (40, 55)
+    return plot
 
 
 SAFETY_CHECK = Item(

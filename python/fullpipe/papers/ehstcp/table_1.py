@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from fullpipe.papers.drawing import flow_samples, loss_percent, runs_of, utilization
 from fullpipe.papers.ehstcp.common import (
@@ -17,6 +16,7 @@ from fullpipe.papers.ehstcp.common import (
     file_name,
     link_with_background,
 )
+from fullpipe.plots.spec import Plot
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -118,7 +118,7 @@ PANELS = {
 """Titles of panels, and their quantities."""
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     rows = _measure(results)
     published = marks("ehstcp/table-1")
     settings = dict.fromkeys(row.setting for row in rows)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
-
 from fullpipe.papers.drawing import flow_values, runs_of
 from fullpipe.papers.ehstcp.common import (
     SCHEMES,
@@ -12,6 +10,7 @@ from fullpipe.papers.ehstcp.common import (
     file_name,
     link_with_background,
 )
+from fullpipe.plots.spec import Plot
 from fullpipe.reproduce.item import Item, Results, marks, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -93,7 +92,7 @@ def _measure(results: Results) -> Rows:
     return rows
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     rows = _measure(results)
     settings = [s for s in SETTINGS if rows.get("throughput ratio", "eHSTCP", f"RTT ratio 3, {s}") is not None]
     known = {(row.algorithm, row.setting) for row in rows}

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS, legend_above, link_pen, moving_mean, pens
 from fullpipe.papers.drawing import bottleneck, flow_samples, link_samples, loss_times, mean_between, panels
 from fullpipe.papers.hyun_jang.single import SCHEMES, W_FULL_PACKETS
+from fullpipe.plots.looks import COLOURS, link_pen, pens
+from fullpipe.plots.spec import moving_mean
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["FIGURE_4", "FIGURE_5"]
@@ -196,50 +196,51 @@ def _figure_4_measure(results: Results) -> Rows:
     return rows
 
 
-def _picture(results: Results, *, item: str, other: str) -> Figure:
+def _picture(results: Results, *, item: str, other: str) -> Plot:
     """Plot with a point per run: the fraction of losses that hit both flows, and the utilization. A line marks the
     published value.
     """
     published = marks(item)
     rows = ((f"utilization from {BEGIN_S:g} s to {END_S:g} s", "of capacity"),)
     where = "share of the loss events that hit both flows"
-    with panels(rows, columns=2, xlabel=where, height=4.0, width=10.0) as (figure, ((left, right),)):
-        for axes, label in ((left, BOTH_RENO), (right, other)):
-            axes.set_title(f"{label}: {rows[0][0]}")
-            if label in published:
-                axes.axhline(published[label], color="#666666", linewidth=0.8, linestyle=":", label="published")
-            for colour, recovery in zip(COLOURS, RECOVERIES, strict=False):
-                runs = [run for name, run in _of(results, label).items() if name.startswith(f"{recovery}_")]
-                if runs:
-                    axes.plot(
-                        [_together(r) for r in runs],
-                        [_used(r) for r in runs],
-                        "o",
-                        color=colour,
-                        label=f"{recovery} recovery",
-                    )
-            axes.set_xlim(-0.05, 1.05)
-            legend_above(axes)
-    return figure
+    plot, ((left, right),) = panels(rows, columns=2, xlabel=where, height=4.0, width=10.0)
+    for axes, label in ((left, BOTH_RENO), (right, other)):
+        axes.title = f"{label}: {rows[0][0]}"
+        if label in published:
+            axes.level(published[label], color="#666666", linewidth=0.8, linestyle=":", label="published")
+        for colour, recovery in zip(COLOURS, RECOVERIES, strict=False):
+            runs = [run for name, run in _of(results, label).items() if name.startswith(f"{recovery}_")]
+            if runs:
+                axes.line(
+                    [_together(r) for r in runs],
+                    [_used(r) for r in runs],
+                    marker="o",
+                    linestyle="none",
+                    color=colour,
+                    label=f"{recovery} recovery",
+                )
+        axes.x.limits = (-0.05, 1.05)
+        axes.legend = True
+    return plot
 
 
-def _time_picture(results: Results) -> Figure:
+def _time_picture(results: Results) -> Plot:
     result = results[SAMPLE]
     rows = (("congestion windows", "packets"), ("link utilization", "of capacity"), ("round-trip time", "ms"))
-    with panels(rows) as (figure, ((window,), (used,), (rtt,))):
-        names = result.columns("flows")["algorithm"]
-        for flow, (name, look) in enumerate(zip(names, pens(names), strict=True)):
-            t_s, cwnd, rtt_s = flow_samples(result, flow, "cwnd_packets", "rtt_s")
-            stop = result.scenario.to_dict()["flows"][flow].get("stop")
-            alive = t_s <= (END_S if stop else result.scenario.duration_s)
-            window.plot(t_s[alive], cwnd[alive], **look, label=f"{name} #{flow}")
-            rtt.plot(t_s[alive], rtt_s[alive] * 1e3, **look, label=f"{name} #{flow}")
-        t_s, utilizations = link_samples(result, "utilization")
-        used.plot(t_s, moving_mean(utilizations, 8), **link_pen(0))
-        used.set_ylim(0, 1.05)
-        window.set_xlim(0, result.scenario.duration_s)
-        legend_above(window)
-    return figure
+    plot, ((window,), (used,), (rtt,)) = panels(rows)
+    names = result.columns("flows")["algorithm"]
+    for flow, (name, look) in enumerate(zip(names, pens(names), strict=True)):
+        t_s, cwnd, rtt_s = flow_samples(result, flow, "cwnd_packets", "rtt_s")
+        stop = result.scenario.to_dict()["flows"][flow].get("stop")
+        alive = t_s <= (END_S if stop else result.scenario.duration_s)
+        window.line(t_s[alive], cwnd[alive], **look, label=f"{name} #{flow}")
+        rtt.line(t_s[alive], rtt_s[alive] * 1e3, **look, label=f"{name} #{flow}")
+    t_s, utilizations = link_samples(result, "utilization")
+    used.line(t_s, moving_mean(utilizations, 8), **link_pen(0))
+    used.y.limits = (0, 1.05)
+    window.x.limits = (0, result.scenario.duration_s)
+    window.legend = True
+    return plot
 
 
 OTHER_4 = "reno and proposed"

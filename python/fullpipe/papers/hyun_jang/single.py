@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import legend_above, moving_mean, pen
 from fullpipe.models import hyun_jang_gain, reno_utilization
 from fullpipe.papers.drawing import (
     bottleneck,
@@ -18,6 +17,8 @@ from fullpipe.papers.drawing import (
     panels,
     utilization,
 )
+from fullpipe.plots.looks import pen
+from fullpipe.plots.spec import moving_mean
 from fullpipe.reproduce.item import Item, Quick, Results, Scenarios, published, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -25,9 +26,7 @@ from fullpipe.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Panel, Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["EQUATION_5", "FIGURE_1", "FIGURE_2", "FIGURE_3", "SCHEMES", "TABLE_1", "W_FULL_PACKETS", "link_scenario"]
@@ -95,7 +94,7 @@ def _table_1_measure(results: Results) -> Rows:
     return rows
 
 
-def _table_1_picture(results: Results) -> Figure:
+def _table_1_picture(results: Results) -> Plot:
     """Windows at k = 1/8, with `extra` shaded, and the link's utilization."""
     runs = {scheme: results[_name(scheme, "1/8")] for scheme in SCHEMES}
     rows = (
@@ -103,50 +102,50 @@ def _table_1_picture(results: Results) -> Figure:
         ("proposed: Reno's window plus extra", "packets"),
         ("utilization of the link, mean over 0.8 s", "of capacity"),
     )
-    with panels(rows, title="One flow, 100 Mbit/s, 80 ms, a buffer of 1/8 BDP", height=2.4) as (figure, axes):
-        (above,), (below,), (link,) = axes
-        for panel, (scheme, result) in zip((above, below), runs.items(), strict=True):
-            _draw_window(panel, result, NAMES[scheme])
-        for scheme, result in runs.items():
-            t_s, used = link_samples(result, "utilization")
-            label = f"{scheme}, {utilization(result):.3f} from {result.scenario.warmup_s:g} s on"
-            # Samples are 100 ms apart, round trips at least 80 ms long: eight samples are ten round trips.
-            link.plot(t_s, moving_mean(used, 8), **pen(NAMES[scheme]), label=label)
-        link.set_ylim(0, 1.05)
-        link.set_xlim(0, runs["reno"].scenario.duration_s)
-        legend_above(link)
-    return figure
+    plot, axes = panels(rows, title="One flow, 100 Mbit/s, 80 ms, a buffer of 1/8 BDP", height=2.4)
+    (above,), (below,), (link,) = axes
+    for panel, (scheme, result) in zip((above, below), runs.items(), strict=True):
+        _draw_window(panel, result, NAMES[scheme])
+    for scheme, result in runs.items():
+        t_s, used = link_samples(result, "utilization")
+        label = f"{scheme}, {utilization(result):.3f} from {result.scenario.warmup_s:g} s on"
+        # Samples are 100 ms apart, round trips at least 80 ms long: eight samples are ten round trips.
+        link.line(t_s, moving_mean(used, 8), **pen(NAMES[scheme]), label=label)
+    link.y.limits = (0, 1.05)
+    link.x.limits = (0, runs["reno"].scenario.duration_s)
+    link.legend = True
+    return plot
 
 
-def _utilization_picture(results: Results) -> Figure:
+def _utilization_picture(results: Results) -> Plot:
     """Utilization against the buffer; the letter's values are hollow."""
     rows = (("utilization of the link", "of capacity"),)
     xlabel = "k, buffer over bandwidth-delay product"
-    with panels(rows, xlabel=xlabel, height=4.0) as (figure, ((axes,),)):
-        for scheme, name in NAMES.items():
-            used = [utilization(results[_name(scheme, k)]) for k in BUFFERS]
-            axes.plot(list(BUFFERS.values()), used, **pen(name, marked=True), label=scheme)
-        for scheme, name in NAMES.items():
-            printed = [published("hyun-jang/table-1", f"utilization, {scheme}, k={k}") for k in BUFFERS]
-            look = {**pen(name, marked=True), "linestyle": "none", "markersize": 9, "markerfacecolor": "none"}
-            axes.plot(list(BUFFERS.values()), printed, **look, label=f"{scheme}, published")
-        axes.set_xlim(0, 0.8)
-        axes.set_ylim(0.8, 1.01)
-        legend_above(axes)
-    return figure
+    plot, ((axes,),) = panels(rows, xlabel=xlabel, height=4.0)
+    for scheme, name in NAMES.items():
+        used = [utilization(results[_name(scheme, k)]) for k in BUFFERS]
+        axes.line(list(BUFFERS.values()), used, **pen(name, marked=True), label=scheme)
+    for scheme, name in NAMES.items():
+        printed = [published("hyun-jang/table-1", f"utilization, {scheme}, k={k}") for k in BUFFERS]
+        look = pen(name, marked=True) | {"linestyle": "none", "markersize": 9, "markerfacecolor": "none"}
+        axes.line(list(BUFFERS.values()), printed, **look, label=f"{scheme}, published")
+    axes.x.limits = (0, 0.8)
+    axes.y.limits = (0.8, 1.01)
+    axes.legend = True
+    return plot
 
 
-def _draw_window(axes: Axes, result: Result, algorithm: str, label: str = "congestion window") -> None:
+def _draw_window(axes: Panel, result: Result, algorithm: str, label: str = "congestion window") -> None:
     t_s, cwnd = flow_samples(result, 0, "cwnd_packets")
-    axes.plot(t_s, cwnd, **pen(algorithm), label=label)
+    axes.line(t_s, cwnd, **pen(algorithm), label=label)
     if "extra" in result.columns("series"):
         _, extra = flow_samples(result, 0, "extra")
         colour = pen(algorithm)["color"]
-        axes.fill_between(t_s, cwnd - extra, cwnd, color=colour, alpha=0.25, linewidth=0, label="extra")
-        axes.plot(t_s, cwnd - extra, color=colour, linewidth=0.8, linestyle=(0, (4, 2)), label="Reno's own part")
-    axes.axhline(W_FULL_PACKETS, color="#666666", linewidth=0.8, linestyle=":", label="full pipe, 1000 packets")
-    axes.set_ylim(0, 1350)
-    legend_above(axes)
+        axes.area(t_s, cwnd - extra, cwnd, colour, alpha=0.25, label="extra")
+        axes.line(t_s, cwnd - extra, color=colour, linewidth=0.8, linestyle=(0, (4, 2)), label="Reno's own part")
+    axes.level(W_FULL_PACKETS, color="#666666", linewidth=0.8, linestyle=":", label="full pipe, 1000 packets")
+    axes.y.limits = (0, 1350)
+    axes.legend = True
 
 
 def _name(scheme: str, k: str) -> str:
@@ -194,21 +193,21 @@ def _figure_1_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_1_picture(results: Results) -> Figure:
+def _figure_1_picture(results: Results) -> Plot:
     rows = (("congestion window", "packets"), ("link utilization", "of capacity"), ("buffer occupancy", "packets"))
     result = results["reno"]
-    with panels(rows, title="Reno, 100 Mbit/s, 80 ms, a buffer of 1/4 BDP") as (figure, axes):
-        _draw_window(axes[0][0], result, "reno")
-        _draw_link(axes[1][0], axes[2][0], result, "reno")
-        axes[0][0].set_xlim(0, result.scenario.duration_s)
-    return figure
+    plot, axes = panels(rows, title="Reno, 100 Mbit/s, 80 ms, a buffer of 1/4 BDP")
+    _draw_window(axes[0][0], result, "reno")
+    _draw_link(axes[1][0], axes[2][0], result, "reno")
+    axes[0][0].x.limits = (0, result.scenario.duration_s)
+    return plot
 
 
-def _draw_link(used: Axes, queue: Axes, result: Result, algorithm: str) -> None:
+def _draw_link(used: Panel, queue: Panel, result: Result, algorithm: str) -> None:
     t_s, utilizations, packets = link_samples(result, "utilization", "queue_packets")
-    used.plot(t_s, moving_mean(utilizations, 8), **pen(algorithm))
-    used.set_ylim(0, 1.05)
-    queue.plot(t_s, packets, **pen(algorithm))
+    used.line(t_s, moving_mean(utilizations, 8), **pen(algorithm))
+    used.y.limits = (0, 1.05)
+    queue.line(t_s, packets, **pen(algorithm))
 
 
 def _figure_2_measure(results: Results) -> Rows:
@@ -250,17 +249,17 @@ def _phases(result: Result) -> tuple[float, float, float, float]:
     return (begin, float(held[0]), float(held[-1]), end) if len(held) else (begin, *(float("nan"),) * 2, end)
 
 
-def _figure_2_picture(results: Results) -> Figure:
+def _figure_2_picture(results: Results) -> Plot:
     result = results["proposed"]
     times = _phases(result)
-    with panels((("congestion window during one cycle", "packets"),), height=4.0) as (figure, ((axes,),)):
-        _draw_window(axes, result, "hyun-jang")
-        if all(np.isfinite(times)):
-            for name, t_s in zip(("t0", "t1", "t2", "t3"), times, strict=True):
-                axes.axvline(t_s, color="#999999", linewidth=0.8)
-                axes.annotate(name, (t_s, 20), xytext=(3, 0), textcoords="offset points")
-            axes.set_xlim(times[0] - 5, times[3] + 5)
-    return figure
+    plot, ((axes,),) = panels((("congestion window during one cycle", "packets"),), height=4.0)
+    _draw_window(axes, result, "hyun-jang")
+    if all(np.isfinite(times)):
+        for name, t_s in zip(("t0", "t1", "t2", "t3"), times, strict=True):
+            axes.upright(t_s, color="#999999", linewidth=0.8)
+            axes.note(name, t_s, 20, (3, 0))
+        axes.x.limits = (times[0] - 5, times[3] + 5)
+    return plot
 
 
 def _equation_5_measure(results: Results) -> Rows:
@@ -283,18 +282,18 @@ def _full_over(result: Result) -> float:
     return 1 / mean_between(t_s, used, cycles[0][0], cycles[-1][1]) if cycles else float("nan")
 
 
-def _equation_5_picture(results: Results) -> Figure:
+def _equation_5_picture(results: Results) -> Plot:
     k = np.linspace(0, 1, 101)
     points = {EQUATION_5_BUFFERS[name]: _full_over(results[_name("reno", name)]) for name in EQUATION_5_BUFFERS}
     rows = (("what a full link carries over what Reno carries", "ratio"),)
-    with panels(rows, xlabel="k, buffer over bandwidth-delay product", height=4.0) as (figure, ((axes,),)):
-        axes.plot(k, [hyun_jang_gain(each) for each in k], color="#666666", label="equation (5)")
-        look = {**pen("reno", marked=True), "linestyle": "none"}
-        axes.plot(list(points), list(points.values()), **look, label="Reno, simulated")
-        axes.set_xlim(0, 1)
-        axes.set_ylim(0.95, 1.4)
-        legend_above(axes)
-    return figure
+    plot, ((axes,),) = panels(rows, xlabel="k, buffer over bandwidth-delay product", height=4.0)
+    axes.line(k, [hyun_jang_gain(each) for each in k], color="#666666", label="equation (5)")
+    look = pen("reno", marked=True) | {"linestyle": "none"}
+    axes.line(list(points), list(points.values()), **look, label="Reno, simulated")
+    axes.x.limits = (0, 1)
+    axes.y.limits = (0.95, 1.4)
+    axes.legend = True
+    return plot
 
 
 def _figure_3_measure(results: Results) -> Rows:
@@ -324,26 +323,26 @@ def _largest_queue(result: Result) -> float:
     return float(queue[t_s > result.scenario.warmup_s].max())
 
 
-def _figure_3_picture(results: Results) -> Figure:
+def _figure_3_picture(results: Results) -> Plot:
     rows = (
         ("congestion window", "packets"),
         ("link utilization", "of capacity"),
         ("round-trip time", "ms"),
         ("buffer occupancy", "packets"),
     )
-    with panels(rows, columns=2, title="k = 1/4", width=11.0) as (figure, axes):
-        for i, (scheme, algorithm) in enumerate(NAMES.items()):
-            result = results[scheme]
-            for (name, unit), row in zip(rows, axes, strict=True):
-                row[i].set_title(f"{scheme}: {name}")
-                row[i].set_ylabel(unit)
-            _draw_window(axes[0][i], result, algorithm, scheme)
-            _draw_link(axes[1][i], axes[3][i], result, algorithm)
-            t_s, rtt_s = flow_samples(result, 0, "rtt_s")
-            axes[2][i].plot(t_s, rtt_s * 1e3, **pen(algorithm))
-            axes[2][i].set_ylim(60, 120)
-            axes[0][i].set_xlim(0, result.scenario.duration_s)
-    return figure
+    plot, axes = panels(rows, columns=2, title="k = 1/4", width=11.0)
+    for i, (scheme, algorithm) in enumerate(NAMES.items()):
+        result = results[scheme]
+        for (name, unit), row in zip(rows, axes, strict=True):
+            row[i].title = f"{scheme}: {name}"
+            row[i].y.label = unit
+        _draw_window(axes[0][i], result, algorithm, scheme)
+        _draw_link(axes[1][i], axes[3][i], result, algorithm)
+        t_s, rtt_s = flow_samples(result, 0, "rtt_s")
+        axes[2][i].line(t_s, rtt_s * 1e3, **pen(algorithm))
+        axes[2][i].y.limits = (60, 120)
+        axes[0][i].x.limits = (0, result.scenario.duration_s)
+    return plot
 
 
 def _at_quarter(*schemes: str) -> dict[str, Scenario]:

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import legend_above, pen
 from fullpipe.experiments.evaluate.preset import Party, dumbbell, flows, ms
 from fullpipe.papers.drawing import flow_values, panels
+from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Results, published
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -16,7 +16,7 @@ from fullpipe.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["C4"]
 
@@ -122,27 +122,27 @@ PRINTED = {"cubic": "cubic", "bbr": "bbr3", "bbr3": "bbr3"}
 """Name of the draft's values in the data."""
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     """Plot of the values over the draft's."""
     rows = _measure(results)
-    with panels(
+    plot, (axes,) = panels(
         (("", ""),), columns=2, common_x=False, title="Ratio to the draft's value", xlabel="ratio", height=3.2
-    ) as (figure, (axes,)):
-        for panel, (quantity, (_, _, unit, band)) in zip(axes, QUANTITIES.items(), strict=True):
-            panel.axvspan(1 - band, 1 + band, color="0.92")
-            for place, algorithm in enumerate(ALGORITHMS):
-                ratios = [
-                    rows.value(quantity, algorithm, case)
-                    / published("modern/c4", f"{quantity}, {PRINTED[algorithm]}, {case}, {unit}")
-                    for case in CASES
-                ]
-                places = [row + 0.2 * (place - 1) for row in range(len(CASES))]
-                panel.plot(ratios, places, **{**pen(algorithm, marked=True), "linestyle": "none"}, label=algorithm)
-            panel.set_title(quantity)
-            panel.set_yticks(range(len(CASES)), list(CASES))
-        axes[0].invert_yaxis()
-        legend_above(axes[1])
-    return figure
+    )
+    for panel, (quantity, (_, _, unit, band)) in zip(axes, QUANTITIES.items(), strict=True):
+        panel.span(1 - band, 1 + band, "#ebebeb")
+        for place, algorithm in enumerate(ALGORITHMS):
+            ratios = [
+                rows.value(quantity, algorithm, case)
+                / published("modern/c4", f"{quantity}, {PRINTED[algorithm]}, {case}, {unit}")
+                for case in CASES
+            ]
+            places = [row + 0.2 * (place - 1) for row in range(len(CASES))]
+            panel.line(ratios, places, **(pen(algorithm, marked=True) | {"linestyle": "none"}), label=algorithm)
+        panel.title = quantity
+        panel.y.name(range(len(CASES)), list(CASES))
+    axes[0].y.reversed = True
+    axes[1].legend = True
+    return plot
 
 
 C4 = Item(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import link_pen
 from fullpipe.papers.drawing import bottleneck, flow_values, link_samples, link_value, panels, utilization
+from fullpipe.plots.looks import link_pen
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -13,8 +13,7 @@ from fullpipe.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["COPA"]
@@ -84,15 +83,15 @@ def _measure(results: Results) -> Rows:
     return rows
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     """Plot of four seconds of the queue."""
     rows = tuple((f"Queue of {count}" if count > 1 else "Queue of one flow", "packets") for count in COUNTS)
-    with panels(rows, title="Copa at 50 Mbit/s, 40 ms, in default mode") as (figure, axes):
-        for count, (panel,) in zip(COUNTS, axes, strict=True):
-            t_s, queue = link_samples(results[f"{count}_flows"], "queue_packets")
-            shown = (t_s >= 40) & (t_s < 44)
-            panel.plot(t_s[shown], queue[shown], **link_pen(0))
-    return figure
+    plot, axes = panels(rows, title="Copa at 50 Mbit/s, 40 ms, in default mode")
+    for count, (panel,) in zip(COUNTS, axes, strict=True):
+        t_s, queue = link_samples(results[f"{count}_flows"], "queue_packets")
+        shown = (t_s >= 40) & (t_s < 44)
+        panel.line(t_s[shown], queue[shown], **link_pen(0))
+    return plot
 
 
 COPA = Item(

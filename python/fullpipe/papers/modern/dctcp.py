@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import link_pen, pen
 from fullpipe.papers.drawing import bottleneck, flow_samples, link_samples, panels, utilization
+from fullpipe.plots.looks import link_pen, pen
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["DCTCP"]
 
@@ -50,18 +50,18 @@ def _measure(results: Results) -> Rows:
     return rows
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     """Plot of two milliseconds of the steady state."""
     result = results["dctcp"]
     rows = (("DCTCP's window", "packets"), ("alpha", ""), ("Queue", "packets"))
-    with panels(rows, title="DCTCP at 10 Gbit/s over a step of 65 packets", xlabel="time, ms") as (figure, axes):
-        t_s, window, alpha = flow_samples(result, 0, "cwnd_packets", "alpha")
-        at_s, queue = link_samples(result, "queue_packets")
-        looks = (pen("dctcp"), pen("dctcp"), link_pen(0))
-        for (panel,), times, values, look in zip(axes, (t_s, t_s, at_s), (window, alpha, queue), looks, strict=True):
-            shown = (times >= FROM_S) & (times < FROM_S + 0.002)
-            panel.plot(1000 * times[shown], values[shown], **look)
-    return figure
+    plot, axes = panels(rows, title="DCTCP at 10 Gbit/s over a step of 65 packets", xlabel="time, ms")
+    t_s, window, alpha = flow_samples(result, 0, "cwnd_packets", "alpha")
+    at_s, queue = link_samples(result, "queue_packets")
+    looks = (pen("dctcp"), pen("dctcp"), link_pen(0))
+    for (panel,), times, values, look in zip(axes, (t_s, t_s, at_s), (window, alpha, queue), looks, strict=True):
+        shown = (times >= FROM_S) & (times < FROM_S + 0.002)
+        panel.line(1000 * times[shown], values[shown], **look)
+    return plot
 
 
 DCTCP = Item(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import legend_above, pens
 from fullpipe.papers.drawing import bottleneck, flow_samples, flow_values, link_value, panels, utilization
+from fullpipe.plots.looks import pens
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -13,7 +13,7 @@ from fullpipe.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["LEDBAT"]
 
@@ -70,17 +70,17 @@ def _measure(results: Results) -> Rows:
     return rows
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     """Plot of the windows of both flows."""
     rows = tuple((name, "packets") for name in SCHEMES)
-    with panels(rows, title="Windows of two flows, the second from 40 s on") as (figure, axes):
-        for name, (panel,) in zip(SCHEMES, axes, strict=True):
-            result = results[_key("late", name)]
-            looks = pens(result.columns("flows")["algorithm"])
-            for flow, (label, look) in enumerate(zip(("first", "second"), looks, strict=True)):
-                panel.plot(*flow_samples(result, flow, "cwnd_packets"), **look, label=label)
-        legend_above(axes[0][0])
-    return figure
+    plot, axes = panels(rows, title="Windows of two flows, the second from 40 s on")
+    for name, (panel,) in zip(SCHEMES, axes, strict=True):
+        result = results[_key("late", name)]
+        looks = pens(result.columns("flows")["algorithm"])
+        for flow, (label, look) in enumerate(zip(("first", "second"), looks, strict=True)):
+            panel.line(*flow_samples(result, flow, "cwnd_packets"), **look, label=label)
+    axes[0][0].legend = True
+    return plot
 
 
 LEDBAT = Item(

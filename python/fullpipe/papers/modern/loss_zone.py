@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import legend_above, pen
 from fullpipe.experiments.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
 from fullpipe.experiments.evaluate.preset import Party
 from fullpipe.papers.drawing import loss_percent, panels, runs_of, utilization
+from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["LOSS_ZONE"]
 
@@ -59,19 +59,19 @@ def _setting(count: int, buffer_bdp: float) -> str:
     return f"{count} flows, {buffer_bdp:g} BDP"
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     """Plot of loss against the buffer."""
     rows = _measure(results)
-    with panels((("", "loss, %"),), columns=len(ZONE_FLOWS), xlabel="buffer, BDP", height=3) as (figure, (axes,)):
-        for panel, count in zip(axes, ZONE_FLOWS, strict=True):
-            panel.set_title(f"{count} flows")
-            panel.axvline(1.5, linewidth=0.8, color="0.6")
-            for algorithm in ALGORITHMS:
-                losses = [(bdp, rows.get("loss", algorithm, _setting(count, bdp))) for bdp in ZONE_BUFFERS_BDP]
-                if shown := [(bdp, loss) for bdp, loss in losses if loss is not None]:
-                    panel.plot(*zip(*shown, strict=True), **pen(algorithm, marked=True), label=algorithm)
-        legend_above(axes[-1])
-    return figure
+    plot, (axes,) = panels((("", "loss, %"),), columns=len(ZONE_FLOWS), xlabel="buffer, BDP", height=3)
+    for panel, count in zip(axes, ZONE_FLOWS, strict=True):
+        panel.title = f"{count} flows"
+        panel.upright(1.5, linewidth=0.8, color="#999999")
+        for algorithm in ALGORITHMS:
+            losses = [(bdp, rows.get("loss", algorithm, _setting(count, bdp))) for bdp in ZONE_BUFFERS_BDP]
+            if shown := [(bdp, loss) for bdp, loss in losses if loss is not None]:
+                panel.line(*zip(*shown, strict=True), **pen(algorithm, marked=True), label=algorithm)
+    axes[-1].legend = True
+    return plot
 
 
 LOSS_ZONE = Item(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import legend_above, pen
 from fullpipe.papers.drawing import bottleneck, flow_values, panels, utilization
+from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Quick, Results, published
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -14,8 +14,7 @@ from fullpipe.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["PRAGUE"]
@@ -71,22 +70,22 @@ def _measure(results: Results) -> Rows:
     return rows
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     title = "Prague beside CUBIC over DualPI2"
     rows = _measure(results)
-    with panels((("Rate over CUBIC's", ""),), title=title, xlabel="base RTT, ms", height=3) as (figure, ((axes,),)):
-        for repeated, (scheme, (_, rtts)) in enumerate(SCHEMES.items()):
-            look = pen("prague", marked=True, repeated=repeated)
-            ratios = [rows.value("rate over CUBIC's", scheme, f"{rtt_ms} ms") for rtt_ms in rtts]
-            axes.plot(rtts, ratios, **look, label=scheme)
-        for scheme, (_, rtts) in SCHEMES.items():
-            given = [published("modern/prague", f"rate over CUBIC's, {scheme}, {rtt_ms} ms") for rtt_ms in rtts]
-            look = {**pen("prague", marked=True), "linestyle": "none", "markersize": 9, "markerfacecolor": "none"}
-            axes.plot(rtts, given, **look, label="by RFC 9332" if scheme == "Prague" else None)
-        axes.axhline(1, linewidth=0.8, color="0.6")
-        axes.set_ylim(bottom=0)
-        legend_above(axes)
-    return figure
+    plot, ((axes,),) = panels((("Rate over CUBIC's", ""),), title=title, xlabel="base RTT, ms", height=3)
+    for repeated, (scheme, (_, rtts)) in enumerate(SCHEMES.items()):
+        look = pen("prague", marked=True, repeated=repeated)
+        ratios = [rows.value("rate over CUBIC's", scheme, f"{rtt_ms} ms") for rtt_ms in rtts]
+        axes.line(rtts, ratios, **look, label=scheme)
+    for scheme, (_, rtts) in SCHEMES.items():
+        given = [published("modern/prague", f"rate over CUBIC's, {scheme}, {rtt_ms} ms") for rtt_ms in rtts]
+        look = pen("prague", marked=True) | {"linestyle": "none", "markersize": 9, "markerfacecolor": "none"}
+        axes.line(rtts, given, **look, label="by RFC 9332" if scheme == "Prague" else None)
+    axes.level(1, linewidth=0.8, color="#999999")
+    axes.y.limits = (0, None)
+    axes.legend = True
+    return plot
 
 
 PRAGUE = Item(

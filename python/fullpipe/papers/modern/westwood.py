@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import pen
 from fullpipe.papers.drawing import bottleneck, flow_samples, panels, utilization
+from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
@@ -13,7 +13,7 @@ from fullpipe.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["WESTWOOD"]
 
@@ -61,16 +61,16 @@ def _measure(results: Results) -> Rows:
     return rows
 
 
-def _picture(results: Results) -> Figure:
+def _picture(results: Results) -> Plot:
     """Plot of half a minute of the windows with the smallest buffer."""
     rows = tuple((scheme, "packets") for scheme in SCHEMES)
-    with panels(rows, title="Windows over a buffer of 1/8 BDP") as (figure, axes):
-        for scheme, (panel,) in zip(SCHEMES, axes, strict=True):
-            t_s, window = flow_samples(results[_name(scheme, "1/8")], 0, "cwnd_packets")
-            shown = (t_s >= 100) & (t_s < 130)
-            panel.plot(t_s[shown], window[shown], **pen(scheme.partition(" ")[0]))
-            panel.set_ylim(bottom=0)
-    return figure
+    plot, axes = panels(rows, title="Windows over a buffer of 1/8 BDP")
+    for scheme, (panel,) in zip(SCHEMES, axes, strict=True):
+        t_s, window = flow_samples(results[_name(scheme, "1/8")], 0, "cwnd_packets")
+        shown = (t_s >= 100) & (t_s < 130)
+        panel.line(t_s[shown], window[shown], **pen(scheme.partition(" ")[0]))
+        panel.y.limits = (0, None)
+    return plot
 
 
 WESTWOOD = Item(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import pen, pens
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ADAPTIVE,
@@ -27,12 +26,13 @@ from fullpipe.papers.shorten_leith.common import (
     utilization,
 )
 from fullpipe.papers.shorten_leith.theory import backoff_factor
+from fullpipe.plots.looks import pen, pens
 from fullpipe.reproduce.item import Item, Quick, Results, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 
 __all__ = ["EQUATIONS", "FIGURE_5", "FIGURE_14", "FIGURE_16"]
@@ -65,14 +65,14 @@ def _figure_5_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_5_picture(results: Results) -> Figure:
+def _figure_5_picture(results: Results) -> Plot:
     title = "Adaptive AIMD, 10 Mbit/s, 102.4 ms, queue 25 packets (delay-bandwidth product 85)"
-    with time_charts(title, ("congestion window, packets", "queue, packets")) as (figure, (above, below)):
-        draw(above, results["adaptive"], 0, "cwnd_packets", pen("adaptive-aimd"))
-        above.axhline(BDP_PACKETS_10M, color="#666666", linestyle=":", label="delay-bandwidth product")
-        draw_queue(below, results["adaptive"])
-        below.set_xlim(0, 60)
-    return figure
+    plot, (above, below) = time_charts(title, ("congestion window, packets", "queue, packets"))
+    draw(above, results["adaptive"], 0, "cwnd_packets", pen("adaptive-aimd"))
+    above.level(BDP_PACKETS_10M, color="#666666", linestyle=":", label="delay-bandwidth product")
+    draw_queue(below, results["adaptive"])
+    below.x.limits = (0, 60)
+    return plot
 
 
 FIGURE_5 = Item(
@@ -138,23 +138,23 @@ def _figure_14_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_14_picture(results: Results) -> Figure:
+def _figure_14_picture(results: Results) -> Plot:
     result = results["as-drawn"]
     labels = ("window, packets", "beta", "queue, packets")
     title = "Two hops, 40 Mbit/s then 100 Mbit/s; flow 2 on the second hop from 25 to 30 s"
-    with time_charts(title, labels, height=7.0) as (figure, (window, beta, queue)):
-        for flow, look in enumerate(pens(["adaptive-aimd"] * 2)):
-            draw(window, result, flow, "cwnd_packets", look, f"flow {flow + 1}")
-            draw(beta, result, flow, "beta", look, f"flow {flow + 1}")
-        beta.axhline(backoff_factor(HOP_RTTS_S[0], HOP_QUEUES_S[0]), color="#666666", linestyle=":", label="hop 1 full")
-        both = backoff_factor(HOP_RTTS_S[0], *HOP_QUEUES_S)
-        beta.axhline(both, color="#666666", linestyle="--", label="both hops full")
-        beta.set_ylim(0.45, 0.85)
-        window.set_ylim(0, 320)
-        for hop in (0, 1):
-            draw_queue(queue, result, hop, f"hop {hop + 1}")
-        queue.set_xlim(20, 36)
-    return figure
+    plot, (window, beta, queue) = time_charts(title, labels, height=7.0)
+    for flow, look in enumerate(pens(["adaptive-aimd"] * 2)):
+        draw(window, result, flow, "cwnd_packets", look, f"flow {flow + 1}")
+        draw(beta, result, flow, "beta", look, f"flow {flow + 1}")
+    beta.level(backoff_factor(HOP_RTTS_S[0], HOP_QUEUES_S[0]), color="#666666", linestyle=":", label="hop 1 full")
+    both = backoff_factor(HOP_RTTS_S[0], *HOP_QUEUES_S)
+    beta.level(both, color="#666666", linestyle="--", label="both hops full")
+    beta.y.limits = (0.45, 0.85)
+    window.y.limits = (0, 320)
+    for hop in (0, 1):
+        draw_queue(queue, result, hop, f"hop {hop + 1}")
+    queue.x.limits = (20, 36)
+    return plot
 
 
 FIGURE_14 = Item(
@@ -195,19 +195,17 @@ def _figure_16_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_16_picture(results: Results) -> Figure:
+def _figure_16_picture(results: Results) -> Plot:
     result = results["adaptive-RTT-20-ms"]
     title = "Ten web users each way beside one adaptive flow: 40 Mbit/s, 20 ms, queue 30 packets"
-    with time_charts(title, ("window, packets", "RTT, ms", "beta"), height=7.0) as (figure, (window, rtt, beta)):
-        draw(window, result, 0, "cwnd_packets", pen("adaptive-aimd"))
-        draw(rtt, result, 0, "rtt_s", pen("adaptive-aimd"), scale=1e3)
-        draw(beta, result, 0, "beta", pen("adaptive-aimd"), "beta")
-        beta.axhline(
-            backoff_factor(0.02, 0.009), color="#666666", linestyle=":", label="20 ms over 20 ms and a full queue"
-        )
-        beta.set_ylim(0.45, 0.85)
-        beta.set_xlim(0, 60)
-    return figure
+    plot, (window, rtt, beta) = time_charts(title, ("window, packets", "RTT, ms", "beta"), height=7.0)
+    draw(window, result, 0, "cwnd_packets", pen("adaptive-aimd"))
+    draw(rtt, result, 0, "rtt_s", pen("adaptive-aimd"), scale=1e3)
+    draw(beta, result, 0, "beta", pen("adaptive-aimd"), "beta")
+    beta.level(backoff_factor(0.02, 0.009), color="#666666", linestyle=":", label="20 ms over 20 ms and a full queue")
+    beta.y.limits = (0.45, 0.85)
+    beta.x.limits = (0, 60)
+    return plot
 
 
 FIGURE_16 = Item(
@@ -278,15 +276,15 @@ def _equation_measure(results: Results) -> Rows:
     return rows
 
 
-def _equation_picture(results: Results) -> Figure:
+def _equation_picture(results: Results) -> Plot:
     title = "Equation (9): the backoff factor forgets a queue that is gone (second hop busy from 15 to 30 s)"
-    with chart(title, "time, s", "beta of flow 1") as (figure, axes):
-        for look, fading in zip(pens(["adaptive-aimd"] * 2), (0.875, 1.0), strict=True):
-            label = "fading 7/8" if fading < 1 else "no fading"
-            draw(axes, results[f"fading-{fading:g}"], 0, "beta", look, label)
-        axes.set_ylim(0.45, 0.85)
-        axes.set_xlim(0, 60)
-    return figure
+    plot, axes = chart(title, "time, s", "beta of flow 1")
+    for look, fading in zip(pens(["adaptive-aimd"] * 2), (0.875, 1.0), strict=True):
+        label = "fading 7/8" if fading < 1 else "no fading"
+        draw(axes, results[f"fading-{fading:g}"], 0, "beta", look, label)
+    axes.y.limits = (0.45, 0.85)
+    axes.x.limits = (0, 60)
+    return plot
 
 
 EQUATIONS = Item(

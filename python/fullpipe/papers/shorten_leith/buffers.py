@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import pen, pens
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ALGORITHMS,
@@ -20,13 +19,13 @@ from fullpipe.papers.shorten_leith.common import (
     flows,
     utilization,
 )
+from fullpipe.plots.looks import pen, pens
 from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Panel, Plot
 
 __all__ = ["FIGURE_1", "FIGURE_4", "FIGURE_7"]
 
@@ -61,19 +60,22 @@ def _figure_1_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_1_picture(results: Results) -> Figure:
+def _figure_1_picture(results: Results) -> Plot:
     rows = _figure_1_measure(results)
-    with chart("Utilization against the buffer: 100 Mbit/s, round trips of 80 ms on average", "buffer, packets",
-               "utilization of the link") as (figure, axes):  # fmt: skip
-        for look, n in zip(pens(["newreno"] * len(FIGURE_1_FLOWS), marked=True), FIGURE_1_FLOWS, strict=True):
-            used = [rows.value("utilization", setting=f"{flows(n)}, {q} packets") for q in FIGURE_1_BUFFERS]
-            axes.plot(FIGURE_1_BUFFERS, used, **look, label=flows(n))
-        sizes = np.geomspace(10, 667, 80)
-        theory = [aimd_utilization(q / FIGURE_1_BDP, 0.5) for q in sizes]
-        axes.plot(sizes, theory, color="#666666", linestyle=":", label="1 flow, closed form")
-        _log_buffers(axes, FIGURE_1_BUFFERS)
-        axes.set_ylim(0.65, 1.01)
-    return figure
+    plot, axes = chart(
+        "Utilization against the buffer: 100 Mbit/s, round trips of 80 ms on average",
+        "buffer, packets",
+        "utilization of the link",
+    )
+    for look, n in zip(pens(["newreno"] * len(FIGURE_1_FLOWS), marked=True), FIGURE_1_FLOWS, strict=True):
+        used = [rows.value("utilization", setting=f"{flows(n)}, {q} packets") for q in FIGURE_1_BUFFERS]
+        axes.line(FIGURE_1_BUFFERS, used, **look, label=flows(n))
+    sizes = np.geomspace(10, 667, 80)
+    theory = [aimd_utilization(q / FIGURE_1_BDP, 0.5) for q in sizes]
+    axes.line(sizes, theory, color="#666666", linestyle=":", label="1 flow, closed form")
+    _log_buffers(axes, FIGURE_1_BUFFERS)
+    axes.y.limits = (0.65, 1.01)
+    return plot
 
 
 FIGURE_1 = Item(
@@ -121,17 +123,17 @@ def _figure_4_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_4_picture(results: Results) -> Figure:
+def _figure_4_picture(results: Results) -> Plot:
     rows = _figure_4_measure(results)
     title = "Least queue for 99.99 % utilization: 10 Mbit/s, delay-bandwidth product 85 packets"
-    with chart(title, "TCP flows", "queue, packets") as (figure, axes):
-        for look, rtts in zip(pens(["newreno"] * len(FIGURE_4_RTTS), marked=True), FIGURE_4_RTTS, strict=True):
-            found = {n: rows.get("packets for 99.99 %", setting=f"{rtts}, {flows(n)}") for n in FIGURE_4_FLOWS}
-            points = [(n, size) for n, size in found.items() if size is not None]
-            axes.plot(*zip(*points, strict=True), **look, label=rtts)
-        axes.axhline(85, color="#666666", linestyle=":", label="delay-bandwidth product")
-        axes.set_ylim(0, 110)
-    return figure
+    plot, axes = chart(title, "TCP flows", "queue, packets")
+    for look, rtts in zip(pens(["newreno"] * len(FIGURE_4_RTTS), marked=True), FIGURE_4_RTTS, strict=True):
+        found = {n: rows.get("packets for 99.99 %", setting=f"{rtts}, {flows(n)}") for n in FIGURE_4_FLOWS}
+        points = [(n, size) for n, size in found.items() if size is not None]
+        axes.line(*zip(*points, strict=True), **look, label=rtts)
+    axes.level(85, color="#666666", linestyle=":", label="delay-bandwidth product")
+    axes.y.limits = (0, 110)
+    return plot
 
 
 FIGURE_4 = Item(
@@ -177,20 +179,20 @@ def _figure_7_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_7_picture(results: Results) -> Figure:
+def _figure_7_picture(results: Results) -> Plot:
     rows = _figure_7_measure(results)
     title = "Efficiency against the queue: one flow (or synchronized ones), 100 Mbit/s, 40 ms"
-    with chart(title, "queue over the delay-bandwidth product", "utilization of the link") as (figure, axes):
-        shares = np.linspace(0.02, 1, 200)
-        for kind in KINDS:
-            look = pen(ALGORITHMS[kind], marked=True)
-            used = [rows.value("utilization", kind, f"k={k:g}") for k in FIGURE_7_SHARES]
-            axes.plot(FIGURE_7_SHARES, used, **{**look, "linestyle": "none"}, label=NAMES[kind])
-            theory = [aimd_utilization(k, backoff_expected(kind, k)) for k in shares]
-            axes.plot(shares, theory, color=look["color"], linewidth=0.9, label=f"{NAMES[kind]}, closed form")
-        axes.set_ylim(0.72, 1.01)
-        axes.set_xlim(0, 1.02)
-    return figure
+    plot, axes = chart(title, "queue over the delay-bandwidth product", "utilization of the link")
+    shares = np.linspace(0.02, 1, 200)
+    for kind in KINDS:
+        look = pen(ALGORITHMS[kind], marked=True)
+        used = [rows.value("utilization", kind, f"k={k:g}") for k in FIGURE_7_SHARES]
+        axes.line(FIGURE_7_SHARES, used, **(look | {"linestyle": "none"}), label=NAMES[kind])
+        theory = [aimd_utilization(k, backoff_expected(kind, k)) for k in shares]
+        axes.line(shares, theory, color=look["color"], linewidth=0.9, label=f"{NAMES[kind]}, closed form")
+    axes.y.limits = (0.72, 1.01)
+    axes.x.limits = (0, 1.02)
+    return plot
 
 
 FIGURE_7 = Item(
@@ -203,7 +205,6 @@ FIGURE_7 = Item(
 )
 
 
-def _log_buffers(axes: Axes, sizes: tuple[int, ...]) -> None:
-    axes.set_xscale("log")
-    axes.set_xticks(sizes, [str(size) for size in sizes])
-    axes.minorticks_off()
+def _log_buffers(axes: Panel, sizes: tuple[int, ...]) -> None:
+    axes.x.scale = "log"
+    axes.x.name(sizes, [str(size) for size in sizes])

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
 
-from fullpipe.charts.series import flow_series, link_series
-from fullpipe.charts.style import STYLE, legend_above, link_pen, pens
 from fullpipe.papers import drawing
-from fullpipe.papers.drawing import Pen, bottleneck, utilization
+from fullpipe.papers.drawing import bottleneck, utilization
+from fullpipe.plots.looks import Look, link_pen, pens
+from fullpipe.plots.series import flow_series, link_series
+from fullpipe.plots.spec import Panel, Plot
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from fullpipe.runs.result import Result
@@ -184,53 +181,47 @@ def buffer_for(used: Mapping[int, float], target: float) -> float:
     return float(above)
 
 
-@contextmanager
-def chart(title: str, x: str, y: str, *, height: float = 4.2) -> Iterator[tuple[Figure, Axes]]:
-    """One pair of axes in the house style."""
-    with time_charts(title, (y,), x=x, height=height) as (figure, (axes,)):
-        yield figure, axes
+def chart(title: str, x: str, y: str, *, height: float = 4.2) -> tuple[Plot, Panel]:
+    """A plot with one panel."""
+    plot, (panel,) = time_charts(title, (y,), x=x, height=height)
+    return plot, panel
 
 
-@contextmanager
 def time_charts(
     title: str, labels: Sequence[str], *, x: str = "time, s", height: float = 6.0
-) -> Iterator[tuple[Figure, list[Axes]]]:
+) -> tuple[Plot, list[Panel]]:
     """Rows of axes with a common horizontal axis, in the house style. Legends are added at the end; long ones are below
     the axes.
     """
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, height), layout="constrained")
-        panels = [axes for (axes,) in figure.subplots(len(labels), 1, sharex=True, squeeze=False)]
-        for axes, label in zip(panels, labels, strict=True):
-            axes.set_ylabel(label)
-        panels[-1].set_xlabel(x)
-        yield figure, panels
-        for axes in panels:
-            legend_above(axes)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    plot = Plot.grid(len(labels), title=title, height=height, over_time=x.startswith("time"))
+    for panel, label in zip(plot.panels, labels, strict=True):
+        panel.y.label = label
+        panel.legend = True
+    plot.panels[-1].x.label = x
+    return plot, plot.panels
 
 
 def draw(
-    axes: Axes,
+    axes: Panel,
     result: Result,
     flow: int,
     name: str,
-    look: Pen,
+    look: Look,
     label: str | None = None,
     *,
     scale: float = 1.0,
 ) -> None:
     """Plots one column of a flow's series against time, multiplied by `scale`."""
     line = flow_series(result.sampled())[flow]
-    axes.plot(line.t_s, line.values[name] * scale, **look, label=label)
+    axes.line(line.t_s, line.values[name] * scale, **look, label=label)
 
 
-def flow_pens(result: Result) -> list[Pen]:
+def flow_pens(result: Result) -> list[Look]:
     """Line styles of the flows, by their algorithms."""
     return pens(result.columns("flows")["algorithm"])
 
 
-def draw_queue(axes: Axes, result: Result, link: int = 0, label: str | None = None) -> None:
+def draw_queue(axes: Panel, result: Result, link: int = 0, label: str | None = None) -> None:
     """Plots a link's queue against time."""
     line = link_series(result.sampled())[link]
-    axes.plot(line.t_s, line.values["queue_packets"], **link_pen(link), label=label, linewidth=0.8)
+    axes.line(line.t_s, line.values["queue_packets"], **(link_pen(link) | {"linewidth": 0.8}), label=label)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import pens
 from fullpipe.papers.shorten_leith.common import (
     ALGORITHMS,
     KINDS,
@@ -19,12 +18,13 @@ from fullpipe.papers.shorten_leith.common import (
     flows,
     utilization,
 )
+from fullpipe.plots.looks import pens
 from fullpipe.reproduce.item import Item, Quick, Results, Scenarios, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["FIGURE_8", "FIGURE_10"]
 
@@ -116,7 +116,7 @@ def _sizes(rows: Rows, target: str, kind: str) -> list[tuple[int, float]]:
     return [(n, size) for n, size in found.items() if size is not None]
 
 
-def _figure_8_picture(results: Results) -> Figure:
+def _figure_8_picture(results: Results) -> Plot:
     return _queue_picture(
         _figure_8_measure(results),
         ("standard", "adaptive", "adaptive, slow access"),
@@ -125,29 +125,28 @@ def _figure_8_picture(results: Results) -> Figure:
     )
 
 
-def _queue_picture(rows: Rows, kinds: Sequence[str], title: str, *, root: bool = False) -> Figure:
-    with chart(title, "long-lived flows", "queue, packets", height=5.0) as (figure, axes):
-        lines = [(kind, target) for kind in kinds for target in TARGETS]
-        looks = pens((ALGORITHMS[kind.partition(" ")[0].rstrip(",")] for kind, _ in lines), marked=True)
-        for look, (kind, target) in zip(looks, lines, strict=True):
-            axes.plot(*zip(*_sizes(rows, target, kind), strict=True), **look, label=f"{kind}, {target}")
-        if root:
-            points = _sizes(rows, "98 %", "adaptive")
-            first, start = points[0]
-            counts = [n for n, _ in points]
-            axes.plot(
-                counts,
-                [start * (first / n) ** 0.5 for n in counts],
-                color="#666666",
-                linestyle=":",
-                label="1/sqrt(n) from the first adaptive point",
-            )
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xticks(FIGURE_8_FLOWS, [str(n) for n in FIGURE_8_FLOWS])
-        axes.set_yticks([20, 50, 100, 200, 500, 1000], ["20", "50", "100", "200", "500", "1000"])
-        axes.minorticks_off()
-    return figure
+def _queue_picture(rows: Rows, kinds: Sequence[str], title: str, *, root: bool = False) -> Plot:
+    plot, axes = chart(title, "long-lived flows", "queue, packets", height=5.0)
+    lines = [(kind, target) for kind in kinds for target in TARGETS]
+    looks = pens((ALGORITHMS[kind.partition(" ")[0].rstrip(",")] for kind, _ in lines), marked=True)
+    for look, (kind, target) in zip(looks, lines, strict=True):
+        axes.line(*zip(*_sizes(rows, target, kind), strict=True), **look, label=f"{kind}, {target}")
+    if root:
+        points = _sizes(rows, "98 %", "adaptive")
+        first, start = points[0]
+        counts = [n for n, _ in points]
+        axes.line(
+            counts,
+            [start * (first / n) ** 0.5 for n in counts],
+            color="#666666",
+            linestyle=":",
+            label="1/sqrt(n) from the first adaptive point",
+        )
+    axes.x.scale = "log"
+    axes.y.scale = "log"
+    axes.x.name(FIGURE_8_FLOWS, [str(n) for n in FIGURE_8_FLOWS])
+    axes.y.name([20, 50, 100, 200, 500, 1000], ["20", "50", "100", "200", "500", "1000"])
+    return plot
 
 
 def _briefly(scenarios: Scenarios, how: str) -> Quick:
@@ -190,7 +189,7 @@ def _figure_10_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_10_picture(results: Results) -> Figure:
+def _figure_10_picture(results: Results) -> Plot:
     return _queue_picture(
         _figure_10_measure(results),
         ("standard", "standard with web", "adaptive", "adaptive with web"),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import pens, setting_pens
 from fullpipe.papers.drawing import runs_of
 from fullpipe.papers.shorten_leith.common import (
     KINDS,
@@ -21,13 +20,13 @@ from fullpipe.papers.shorten_leith.common import (
     time_charts,
     utilization,
 )
+from fullpipe.plots.looks import pens, setting_pens
 from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["FIGURE_9", "FIGURE_11", "FIGURE_12", "FIGURE_15"]
@@ -64,7 +63,7 @@ def _figure_9_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_9_picture(results: Results) -> Figure:
+def _figure_9_picture(results: Results) -> Plot:
     rows = _figure_9_measure(results)
     curve = [
         (count, rows.value("utilization", setting=f"{count} adaptive"), rows.value("loss", setting=f"{count} adaptive"))
@@ -74,17 +73,15 @@ def _figure_9_picture(results: Results) -> Figure:
     return _mix_picture(title, {"40 ms, queue 25": curve})
 
 
-def _mix_picture(title: str, curves: dict[str, list[tuple[int, float, float]]]) -> Figure:
+def _mix_picture(title: str, curves: dict[str, list[tuple[int, float, float]]]) -> Plot:
     labels = ("utilization of the link", "loss, %")
-    with time_charts(title, labels, x="adaptive flows of 25") as (figure, (used, lost)):
-        for look, (label, points) in zip(
-            pens(["adaptive-aimd"] * len(curves), marked=True), curves.items(), strict=True
-        ):
-            counts, utilizations, percent = zip(*points, strict=True)
-            used.plot(counts, utilizations, **look, label=label if len(curves) > 1 else None)
-            lost.plot(counts, percent, **look)
-        lost.set_ylim(bottom=0)
-    return figure
+    plot, (used, lost) = time_charts(title, labels, x="adaptive flows of 25")
+    for look, (label, points) in zip(pens(["adaptive-aimd"] * len(curves), marked=True), curves.items(), strict=True):
+        counts, utilizations, percent = zip(*points, strict=True)
+        used.line(counts, utilizations, **look, label=label if len(curves) > 1 else None)
+        lost.line(counts, percent, **look)
+    lost.y.limits = (0, None)
+    return plot
 
 
 FIGURE_9 = Item(
@@ -171,8 +168,8 @@ def _reverse_runs(results: Results, setting: str, count: int) -> list[Result]:
     return [results[_reverse_name(setting, count, seed)] for seed in REVERSE_SEEDS]
 
 
-def _reverse_picture(reverse: int) -> Callable[[Results], Figure]:
-    def draw(results: Results) -> Figure:
+def _reverse_picture(reverse: int) -> Callable[[Results], Plot]:
+    def draw(results: Results) -> Plot:
         rows = _reverse_measure(results)
         curves = {setting: _reverse_curve(rows, setting) for setting in REVERSE_SETTINGS}
         title = f"25 flows and {reverse} reverse flows: 155 Mbit/s, about 40 ms, queue 125 packets unless named"
@@ -279,17 +276,17 @@ def _events(result: Result, adaptive: int) -> tuple[tuple[float, float], tuple[f
     return mean(range(FLOWS - adaptive)), mean(range(FLOWS - adaptive, FLOWS))
 
 
-def _figure_15_picture(results: Results) -> Figure:
+def _figure_15_picture(results: Results) -> Plot:
     rows = _figure_15_measure(results)
     title = f"Mean peak windows: 155 Mbit/s, 120 ms, queue 125 packets of {PACKET_BYTES} bytes, 1 % web"
-    with chart(title, "adaptive flows of 25", "standard over adaptive") as (figure, axes):
-        for look, rtts in zip(setting_pens(len(FIGURE_15_RTTS)), FIGURE_15_RTTS, strict=True):
-            settings = [f"{rtts}, {count} adaptive" for count in FIGURE_15_COUNTS]
-            ratios = [rows.value("peak windows", "standard over adaptive", setting) for setting in settings]
-            axes.plot(FIGURE_15_COUNTS, ratios, **look, marker="o", label=f"round trips: {rtts}")
-        axes.axhline(1, color="#666666", linestyle=":")
-        axes.set_ylim(0, 2)
-    return figure
+    plot, axes = chart(title, "adaptive flows of 25", "standard over adaptive")
+    for look, rtts in zip(setting_pens(len(FIGURE_15_RTTS)), FIGURE_15_RTTS, strict=True):
+        settings = [f"{rtts}, {count} adaptive" for count in FIGURE_15_COUNTS]
+        ratios = [rows.value("peak windows", "standard over adaptive", setting) for setting in settings]
+        axes.line(FIGURE_15_COUNTS, ratios, **(look | {"marker": "o"}), label=f"round trips: {rtts}")
+    axes.level(1, color="#666666", linestyle=":")
+    axes.y.limits = (0, 2)
+    return plot
 
 
 FIGURE_15 = Item(

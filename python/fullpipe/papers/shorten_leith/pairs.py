@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS, link_pen, pen
 from fullpipe.models import aimd_utilization, convergence_epochs
 from fullpipe.papers.drawing import runs_of
 from fullpipe.papers.shorten_leith.common import (
@@ -28,13 +27,13 @@ from fullpipe.papers.shorten_leith.common import (
     utilization,
 )
 from fullpipe.papers.shorten_leith.theory import pair_convergence, synchronized_utilization
+from fullpipe.plots.looks import COLOURS, link_pen, pen
 from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["FIGURE_2", "FIGURE_3", "FIGURE_6", "FIGURE_17", "FIGURE_18"]
@@ -75,32 +74,24 @@ def _figure_2_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_2_picture(results: Results) -> Figure:
+def _figure_2_picture(results: Results) -> Plot:
     result = results["dumbbell"]
     title = "The dumbbell: two flows, 80 and 160 ms, one queue of 40 packets on 10 Mbit/s"
-    with time_charts(title, ("rates by the windows, of capacity", "queue, packets")) as (figure, (above, below)):
-        series = result.link_series
-        t_s = series["t_s"].to_numpy()
-        chosen = (t_s > 100) & (t_s < 130)
-        queue_s = series["queue_packets"].to_numpy() * 1.2e-3
-        windows = [flow_values(result, flow, "cwnd_packets") for flow in (0, 1)]
-        low = np.zeros(len(t_s))
-        for colour, flow, rtt in zip(COLOURS, (0, 1), FIGURE_2_RTTS_S, strict=False):  # areas have no dashes
-            high = low + windows[flow] / (rtt + queue_s) * 1.2e-3
-            above.fill_between(
-                t_s[chosen],
-                low[chosen],
-                high[chosen],
-                color=colour,
-                alpha=0.6,
-                linewidth=0,
-                label=f"flow of {1e3 * rtt:g} ms",
-            )
-            low = high
-        above.axhline(1, color="#666666", linestyle=":", label="capacity")
-        below.plot(t_s[chosen], series["queue_packets"].to_numpy()[chosen], **link_pen(0))
-        below.set_xlim(100, 130)
-    return figure
+    plot, (above, below) = time_charts(title, ("rates by the windows, of capacity", "queue, packets"))
+    series = result.link_series
+    t_s = series["t_s"].to_numpy()
+    chosen = (t_s > 100) & (t_s < 130)
+    queue_s = series["queue_packets"].to_numpy() * 1.2e-3
+    windows = [flow_values(result, flow, "cwnd_packets") for flow in (0, 1)]
+    low = np.zeros(len(t_s))
+    for colour, flow, rtt in zip(COLOURS, (0, 1), FIGURE_2_RTTS_S, strict=False):  # areas have no dashes
+        high = low + windows[flow] / (rtt + queue_s) * 1.2e-3
+        above.area(t_s[chosen], low[chosen], high[chosen], colour, alpha=0.6, label=f"flow of {1e3 * rtt:g} ms")
+        low = high
+    above.level(1, color="#666666", linestyle=":", label="capacity")
+    below.line(t_s[chosen], series["queue_packets"].to_numpy()[chosen], **link_pen(0))
+    below.x.limits = (100, 130)
+    return plot
 
 
 FIGURE_2 = Item(
@@ -147,18 +138,18 @@ def _figure_3_bound(difference_ms: float) -> float:
     return synchronized_utilization(rtts, FIGURE_3_SHARE * sum(rtts) / 2)
 
 
-def _figure_3_picture(results: Results) -> Figure:
+def _figure_3_picture(results: Results) -> Plot:
     rows = _figure_3_measure(results)
     title = "Two flows, 10 Mbit/s, queue 0.75 of the delay-bandwidth product"
-    with chart(title, "difference of the round trips, ms", "utilization of the link") as (figure, axes):
-        used = [rows.value("utilization", setting=f"difference {d:g} ms") for d in FIGURE_3_DIFFERENCES_MS]
-        axes.plot(FIGURE_3_DIFFERENCES_MS, used, **pen("newreno", marked=True), label="simulated")
-        bound = [_figure_3_bound(d) for d in FIGURE_3_DIFFERENCES_MS]
-        axes.plot(FIGURE_3_DIFFERENCES_MS, bound, color="#1b1b1b", label="every flow backs off at every event (fluid)")
-        equal = aimd_utilization(FIGURE_3_SHARE, 0.5)
-        axes.axhline(equal, color="#666666", linestyle=":", label="the same, equal round trips")
-        axes.set_ylim(0.98, 1.001)
-    return figure
+    plot, axes = chart(title, "difference of the round trips, ms", "utilization of the link")
+    used = [rows.value("utilization", setting=f"difference {d:g} ms") for d in FIGURE_3_DIFFERENCES_MS]
+    axes.line(FIGURE_3_DIFFERENCES_MS, used, **pen("newreno", marked=True), label="simulated")
+    bound = [_figure_3_bound(d) for d in FIGURE_3_DIFFERENCES_MS]
+    axes.line(FIGURE_3_DIFFERENCES_MS, bound, color="#1b1b1b", label="every flow backs off at every event (fluid)")
+    equal = aimd_utilization(FIGURE_3_SHARE, 0.5)
+    axes.level(equal, color="#666666", linestyle=":", label="the same, equal round trips")
+    axes.y.limits = (0.98, 1.001)
+    return plot
 
 
 FIGURE_3 = Item(
@@ -220,17 +211,17 @@ def _figure_6_ratios(result: Result) -> tuple[float, float]:
     return second / first, second * len(events[1]) / (first * len(events[0]))
 
 
-def _figure_6_picture(results: Results) -> Figure:
+def _figure_6_picture(results: Results) -> Plot:
     title = "Two flows with alpha = 2 (1 - beta): 10 Mbit/s, 102.4 ms, queue 40 packets"
     labels = tuple(f"windows, beta {beta:g}" for beta in (0.6, 0.75))
-    with time_charts(title, labels) as (figure, panels):
-        for axes, beta in zip(panels, (0.6, 0.75), strict=True):
-            result = results[_figure_6_name(beta, FIGURE_6_STARTS_S[0])]
-            for flow, (look, own) in enumerate(zip(flow_pens(result), (0.5, beta), strict=True)):
-                draw(axes, result, flow, "cwnd_packets", look, f"alpha {2 * (1 - own):g}, beta {own:g}")
-            axes.set_xlim(0, 160)
-            axes.set_ylim(0, 140)
-    return figure
+    plot, panels = time_charts(title, labels)
+    for axes, beta in zip(panels, (0.6, 0.75), strict=True):
+        result = results[_figure_6_name(beta, FIGURE_6_STARTS_S[0])]
+        for flow, (look, own) in enumerate(zip(flow_pens(result), (0.5, beta), strict=True)):
+            draw(axes, result, flow, "cwnd_packets", look, f"alpha {2 * (1 - own):g}, beta {own:g}")
+        axes.x.limits = (0, 160)
+        axes.y.limits = (0, 140)
+    return plot
 
 
 FIGURE_6 = Item(
@@ -312,22 +303,22 @@ def _figure_17_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_17_picture(results: Results) -> Figure:
+def _figure_17_picture(results: Results) -> Plot:
     return _convergence_picture(
         results, "both-0.5", 50, "Convergence, alpha 1, beta 0.5: 10 Mbit/s, 102.4 ms, queue 40 packets"
     )
 
 
-def _convergence_picture(results: Results, prefix: str, first_s: float, title: str) -> Figure:
+def _convergence_picture(results: Results, prefix: str, first_s: float, title: str) -> Plot:
     starts = [s for s in _starts(first_s) if _kept_per_epoch(results[f"{prefix}-start-{s:g}"], s) is not None]
     start = (starts or _starts(first_s))[-1]
-    with chart(title, "time, s", "congestion window, packets") as (figure, axes):
-        result = results[f"{prefix}-start-{start:g}"]
-        labels = ("established", f"starts at {start:g} s")
-        for flow, (look, label) in enumerate(zip(flow_pens(result), labels, strict=True)):
-            draw(axes, result, flow, "cwnd_packets", look, label)
-        axes.set_xlim(first_s - 15, first_s + 60)
-    return figure
+    plot, axes = chart(title, "time, s", "congestion window, packets")
+    result = results[f"{prefix}-start-{start:g}"]
+    labels = ("established", f"starts at {start:g} s")
+    for flow, (look, label) in enumerate(zip(flow_pens(result), labels, strict=True)):
+        draw(axes, result, flow, "cwnd_packets", look, label)
+    axes.x.limits = (first_s - 15, first_s + 60)
+    return plot
 
 
 FIGURE_17 = Item(
@@ -358,7 +349,7 @@ def _figure_18_measure(results: Results) -> Rows:
     return rows
 
 
-def _figure_18_picture(results: Results) -> Figure:
+def _figure_18_picture(results: Results) -> Plot:
     return _convergence_picture(
         results,
         "0.5-and-0.75",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import pen
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ALGORITHMS,
@@ -18,12 +17,13 @@ from fullpipe.papers.shorten_leith.common import (
     goodputs_bps,
     utilization,
 )
+from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Quick, Results, shorter
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["TABLE_1", "TABLE_2"]
 
@@ -95,25 +95,25 @@ def _table_1_measure(results: Results) -> Rows:
     return rows
 
 
-def _table_1_picture(results: Results) -> Figure:
+def _table_1_picture(results: Results) -> Plot:
     return _pairs_picture(
         "Utilization over ten minutes", "utilization of the link", _table_1_measure(results), "utilization"
     )
 
 
-def _pairs_picture(title: str, label: str, rows: Rows, quantity: str) -> Figure:
+def _pairs_picture(title: str, label: str, rows: Rows, quantity: str) -> Plot:
     """Plot with a row per setting, and a dot per scheme."""
     settings = list(dict.fromkeys(row.setting for row in rows if row.quantity == quantity))
-    with chart(title, label, "", height=0.8 + 0.22 * len(settings)) as (figure, axes):
-        places = range(len(settings), 0, -1)
-        values = {kind: [rows.value(quantity, kind, setting) for setting in settings] for kind in KINDS}
-        for place, pair in zip(places, zip(*values.values(), strict=True), strict=True):
-            axes.plot(pair, [place, place], color="#bbbbbb", linewidth=2, zorder=1)
-        for kind in KINDS:
-            look = {**pen(ALGORITHMS[kind], marked=True), "linestyle": "none"}
-            axes.plot(values[kind], places, **look, label=NAMES[kind])
-        axes.set_yticks(list(places), settings)
-    return figure
+    plot, axes = chart(title, label, "", height=0.8 + 0.22 * len(settings))
+    places = range(len(settings), 0, -1)
+    values = {kind: [rows.value(quantity, kind, setting) for setting in settings] for kind in KINDS}
+    for place, pair in zip(places, zip(*values.values(), strict=True), strict=True):
+        axes.line(pair, [place, place], color="#bbbbbb", linewidth=2, zorder=1)
+    for kind in KINDS:
+        look = pen(ALGORITHMS[kind], marked=True) | {"linestyle": "none"}
+        axes.line(values[kind], places, **look, label=NAMES[kind])
+    axes.y.name(list(places), settings)
+    return plot
 
 
 TABLE_1 = Item(
@@ -173,7 +173,7 @@ def _table_2_measure(results: Results) -> Rows:
     return rows
 
 
-def _table_2_picture(results: Results) -> Figure:
+def _table_2_picture(results: Results) -> Plot:
     return _pairs_picture(
         "Throughput over 20 Mbit/s paths", "all flows together, Mbit/s", _table_2_measure(results), "throughput"
     )

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import legend_above, link_pen, pen
 from fullpipe.papers.drawing import flow_samples, flow_values, panels
+from fullpipe.plots.looks import Look, link_pen, pen
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from fullpipe.plots.spec import Plot
     from fullpipe.runs.result import Result
 
 __all__ = ["ITEMS", "SCHEMES", "shared_link"]
@@ -123,16 +123,16 @@ def _time_to(result: Result, window: float) -> float:
     return float(t_s[np.argmax(cwnd >= window)])
 
 
-def _window_picture(scheme: str, results: Results) -> Figure:
-    with panels(((f"congestion window, {scheme}", "packets"),), height=3.5) as (figure, ((axes,),)):
-        t_s, cwnd, threshold = flow_samples(results[scheme], 0, "cwnd_packets", "ssthresh_packets")
-        axes.plot(t_s, cwnd, **pen(scheme), label="cwnd")
-        limits = np.where(np.isfinite(threshold), threshold, np.nan)
-        axes.plot(t_s, limits, color="#666666", linestyle=(0, (4, 2)), linewidth=0.8, label="ssthresh")
-        axes.set_xlim(0, results[scheme].scenario.duration_s)
-        axes.set_ylim(0, 24)
-        legend_above(axes)
-    return figure
+def _window_picture(scheme: str, results: Results) -> Plot:
+    plot, ((axes,),) = panels(((f"congestion window, {scheme}", "packets"),), height=3.5)
+    t_s, cwnd, threshold = flow_samples(results[scheme], 0, "cwnd_packets", "ssthresh_packets")
+    axes.line(t_s, cwnd, **pen(scheme), label="cwnd")
+    limits = np.where(np.isfinite(threshold), threshold, np.nan)
+    axes.line(t_s, limits, color="#666666", linestyle=(0, (4, 2)), linewidth=0.8, label="ssthresh")
+    axes.x.limits = (0, results[scheme].scenario.duration_s)
+    axes.y.limits = (0, 24)
+    axes.legend = True
+    return plot
 
 
 def _throughput_scenarios() -> dict[str, Scenario]:
@@ -159,22 +159,21 @@ def _throughput_measure(results: Results) -> Rows:
     return rows
 
 
-def _throughput_picture(results: Results) -> Figure:
+def _throughput_picture(results: Results) -> Plot:
     rows = (("throughput since the beginning", "kbit/s"),)
-    with panels(rows, height=3.8) as (figure, ((axes,),)):
-        for name in SCHEMES:
-            look = pen(name, marked=True)
-            curve = [_kbps(results[f"{name}-{s}s"]) for s in TIMES_S]
-            axes.plot(TIMES_S, curve, **look, label=name)
-            (published,) = axes.plot(
-                LENGTH_S, marks("survey/figure-5")[name], **{**look, "linestyle": "none"}, markersize=9, mfc="none"
-            )
-        published.set_label("published")
-        axes.axvline(LENGTH_S, color="#999999", linewidth=0.8)
-        axes.set_xlim(0, 50)
-        axes.set_ylim(0, 1100)
-        legend_above(axes)
-    return figure
+    plot, ((axes,),) = panels(rows, height=3.8)
+    for name in SCHEMES:
+        look = pen(name, marked=True)
+        curve = [_kbps(results[f"{name}-{s}s"]) for s in TIMES_S]
+        axes.line(TIMES_S, curve, **look, label=name)
+        hollow: Look = look | {"linestyle": "none", "markersize": 9, "markerfacecolor": "none"}
+        called = "published" if name == list(SCHEMES)[-1] else None
+        axes.line(LENGTH_S, marks("survey/figure-5")[name], **hollow, label=called)
+    axes.upright(LENGTH_S, color="#999999", linewidth=0.8)
+    axes.x.limits = (0, 50)
+    axes.y.limits = (0, 1100)
+    axes.legend = True
+    return plot
 
 
 RATES_MBPS = (0.9, 0.95, 1.0, 1.05)
@@ -214,14 +213,17 @@ def _sensitivity_measure(results: Results) -> Rows:
     return rows
 
 
-def _sensitivity_picture(results: Results) -> Figure:
+def _sensitivity_picture(results: Results) -> Plot:
     rows = (("throughput over the first 16 s, one line a configuration", "kbit/s"),)
-    with panels(rows, columns=2, xlabel="", height=4.2, width=10.0) as (figure, (axes,)):
-        for panel, delay_ms in zip(axes, DELAYS_MS, strict=True):
-            panel.set_title(f"{delay_ms:g} ms one way")
-            curves = np.array(list(_by_scheme(results, f"_{delay_ms:g}ms").values()))
-            panel.plot(list(SCHEMES), curves, **link_pen(0), linewidth=0.7, alpha=0.5, marker=".")
-    return figure
+    plot, (axes,) = panels(rows, columns=2, xlabel="", height=4.2, width=10.0)
+    thin: Look = {**link_pen(0), "linewidth": 0.7, "alpha": 0.5, "marker": "."}
+    for panel, delay_ms in zip(axes, DELAYS_MS, strict=True):
+        panel.title = f"{delay_ms:g} ms one way"
+        curves = np.array(list(_by_scheme(results, f"_{delay_ms:g}ms").values()))
+        for curve in curves.T:
+            panel.line(range(len(SCHEMES)), curve, **thin)
+        panel.x.name(range(len(SCHEMES)), SCHEMES)
+    return plot
 
 
 ITEMS = (

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fullpipe._util.text import printable
-from fullpipe.charts.looks import properties
+from fullpipe.plots.looks import properties
 from fullpipe.reproduce.report.view import ENGINES, KINDS, papers
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a picture shows, as plain values: every mark, its look, and where it stands."""
+"""Plots as values for pages: every mark, its look, and its place."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from conftest import BUILT_IN
-from fullpipe.charts.drawn import drawn, packed
-from fullpipe.charts.looks import LOOKS
-from fullpipe.charts.style import COLOURS, pen, pens
+from fullpipe.plots.looks import COLOURS, LOOKS, Look, pen, pens
+from fullpipe.plots.page import packed, page_values
+from fullpipe.plots.spec import Axis, Plot
 
 
 def unpacked(pack: dict[str, Any]) -> list[float | None]:
@@ -30,29 +29,28 @@ def test_numbers_keep_their_value_to_a_part_in_65534_of_their_range() -> None:
     assert unpacked(packed(np.array([np.nan]))) == [None]
 
 
-def over_time(samples: int) -> Figure:
-    figure = Figure()
-    axes = figure.subplots()
+def over_time(samples: int) -> Plot:
+    plot = Plot.grid(1, over_time=True)
+    (panel,) = plot.panels
     t_s = np.linspace(0, 80, samples)
-    axes.plot(t_s, np.where(abs(t_s - 40) < 80 / samples, 50.0, 1.0), color=COLOURS[1], label="window", linestyle="--")
-    axes.fill_between(t_s, 2 * t_s, 3 * t_s, color=COLOURS[2], label="extra")
-    axes.axhline(10, color="#666666", linestyle=":", label="pipe")
-    axes.axvline(60, color="#999999")
-    axes.set_xlim(0, 80)
-    axes.set_ylim(0, 60)
-    axes.set_xlabel("time, s")
-    axes.set_ylabel("packets")
-    axes.set_title("Reno", loc="left")
-    return figure
+    spike = np.where(abs(t_s - 40) < 80 / samples, 50.0, 1.0)
+    panel.line(t_s, spike, color=COLOURS[1], label="window", linestyle="--")
+    panel.area(t_s, 2 * t_s, 3 * t_s, COLOURS[2], alpha=1.0, label="extra")
+    panel.level(10, color="#666666", linestyle=":", label="pipe")
+    panel.upright(60, color="#999999")
+    panel.x = Axis("Time (s)", limits=(0, 80))
+    panel.y = Axis("packets", limits=(0, 60))
+    panel.title = "Reno"
+    return plot
 
 
 @pytest.mark.parametrize("samples", [801, 80_001])
 def test_series_lie_on_one_grid_that_loses_no_spike(samples: int) -> None:
-    found = drawn(over_time(samples))
+    found = page_values(over_time(samples))
     json.dumps(found, allow_nan=False)
     assert (found["kind"], found["from"], found["to"]) == ("time", 0, 80)
     (panel,) = found["panels"]
-    assert (panel["title"], panel["x"]["label"], panel["y"]["label"]) == ("Reno", "time, s", "packets")
+    assert (panel["title"], panel["x"]["label"], panel["y"]["label"]) == ("Reno", "Time (s)", "packets")
     (line,) = panel["lines"]
     assert (line["label"], line["colour"], line["dash"]) == ("window", "orange", "6 4")
     values = unpacked(line["y"])
@@ -72,25 +70,25 @@ def test_series_lie_on_one_grid_that_loses_no_spike(samples: int) -> None:
 
 
 def test_what_is_before_or_after_a_line_is_no_value() -> None:
-    figure = Figure()
-    axes = figure.subplots()
-    axes.plot(np.linspace(20, 40, 100), np.full(100, 3.0))
-    axes.set_xlim(0, 80)
-    axes.set_xlabel("time, s")
-    values = unpacked(drawn(figure)["panels"][0]["lines"][0]["y"])
+    plot = Plot.grid(1, over_time=True)
+    plot.panels[0].line(np.linspace(20, 40, 100), np.full(100, 3.0))
+    plot.panels[0].x.limits = (0, 80)
+    values = unpacked(page_values(plot)["panels"][0]["lines"][0]["y"])
     known = [i for i, value in enumerate(values) if value is not None]
     # Twenty of eighty seconds, from a quarter of them on.
     assert (len(known), known[0]) == (len(values) // 4, len(values) // 4)
 
 
-def test_points_and_bars_stand_where_they_are_drawn() -> None:
-    figure = Figure()
-    left, right = figure.subplots(1, 2)
-    left.plot([1, 10], [2, 4], "s", color="#000000", markerfacecolor="none", label="published")
-    left.set_xscale("log")
-    left.set_xlim(1, 10)
-    right.barh(["reno", "vegas"], [3.0, 5.0], color=[COLOURS[0], COLOURS[7]], height=0.5)
-    found = drawn(figure)
+def test_points_and_bars_stand_where_they_are_page_values() -> None:
+    plot = Plot.grid(1, 2, share_x="none", share_y="none")
+    left, right = plot.panels
+    hollow: Look = {"color": "#000000", "marker": "s", "markerfacecolor": "none", "linestyle": "none"}
+    left.line([1, 10], [2, 4], **hollow, label="published")
+    left.x.scale = "log"
+    left.x.limits = (1, 10)
+    right.bars([0, 1], [3.0, 5.0], [COLOURS[0], COLOURS[7]], thickness=0.5, across=True)
+    right.y.name([0, 1], ["reno", "vegas"])
+    found = page_values(plot)
     assert found["kind"] == "plot"
     first, second = found["panels"]
     (points,) = first["marks"]
@@ -109,11 +107,10 @@ def test_points_and_bars_stand_where_they_are_drawn() -> None:
 
 
 def test_names_of_categories_are_kept() -> None:
-    figure = Figure()
-    axes = figure.subplots()
-    axes.bar([0, 1], [3.0, 5.0], label="as reconstructed")
-    axes.set_xticks([0, 1], ["HSTCP", "STCP"])
-    (panel,) = drawn(figure)["panels"]
+    plot = Plot.grid(1)
+    plot.panels[0].bars([0, 1], [3.0, 5.0], COLOURS[0], label="as reconstructed")
+    plot.panels[0].x.name([0, 1], ["HSTCP", "STCP"])
+    (panel,) = page_values(plot)["panels"]
     assert panel["x"]["ticks"] == [[0, "HSTCP"], [1, "STCP"]]
     assert "ticks" not in panel["y"]
     assert panel["marks"][0]["label"] == "as reconstructed"
@@ -138,14 +135,45 @@ def test_a_line_is_drawn_by_its_name_whatever_is_beside_it() -> None:
 
 
 def test_a_page_gets_the_houses_colours_and_dashes_by_name() -> None:
-    figure = Figure()
-    axes = figure.subplots()
+    plot = Plot.grid(1)
     for name, repeated in (("reno", 0), ("newreno", 0), ("tahoe", 0), ("reno", 1)):
-        axes.plot([1, 2], [1, 2], **pen(name, marked=True, repeated=repeated), label=name)
-    (panel,) = drawn(figure)["panels"]
+        plot.panels[0].line([1, 2], [1, 2], **pen(name, marked=True, repeated=repeated), label=name)
+    (panel,) = page_values(plot)["panels"]
     assert [(line["label"], line["colour"], line["dash"], line["marker"]) for line in panel["marks"]] == [
         ("reno", "blue", "", "o"),
         ("newreno", "blue", "7 4", "P"),
         ("tahoe", "blue", "2 3", "v"),
         ("reno", "blue", "10 4 2 4", "o"),
     ]
+
+
+def test_axes_without_limits_hold_all_marks_and_their_error_bars() -> None:
+    plot = Plot.grid(1, 2, share_x="none")
+    left, right = plot.panels
+    left.line([1, 3], [10, 20], error=([2, 0], [0, 10]), color="#000000")
+    right.bars([0], [50.0], COLOURS[0], thickness=1.0)
+    assert plot.limits(left, "x") == (pytest.approx(0.9), pytest.approx(3.1))
+    # The panels of a row share the vertical axis: from 0, where bars begin, to 50.
+    assert plot.limits(left, "y") == plot.limits(right, "y") == (-2.5, 52.5)
+    assert plot.limits(right, "x") == (pytest.approx(-0.55), pytest.approx(0.55))
+    left.y.limits = (0, None)
+    assert plot.limits(right, "y") == (0, 52.5)
+    found: Any = page_values(plot)
+    assert found["panels"][0]["marks"][0]["error"] == [[2, 0], [0, 10]]
+
+
+def test_a_logarithmic_axis_leaves_out_what_is_not_positive() -> None:
+    plot = Plot.grid(1)
+    (panel,) = plot.panels
+    panel.line([0, 1, 100], [1, 1, 1], color="#000000")
+    panel.x.scale = "log"
+    low, high = plot.limits(panel, "x")
+    assert (low * 100**0.05, high / 100**0.05) == (pytest.approx(1), pytest.approx(100))
+
+
+def test_a_reversed_axis_goes_from_its_high_end() -> None:
+    plot = Plot.grid(1, 2)
+    plot.panels[0].y.reversed = True
+    plot.panels[1].y.limits = (0, 5)
+    found: Any = page_values(plot)
+    assert [(panel["y"]["from"], panel["y"]["to"]) for panel in found["panels"]] == [(5, 0), (5, 0)]

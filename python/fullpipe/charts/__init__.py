@@ -1,1 +1,0 @@
-"""Pictures; they take columns, and know no results."""

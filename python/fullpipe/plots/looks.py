@@ -1,0 +1,90 @@
+"""Colors, dashes, and markers that all plots share, on paper and on pages."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from typing import Any, TypedDict
+
+__all__ = ["COLOURS", "LOOKS", "Look", "link_pen", "pen", "pens", "properties", "setting_pens"]
+
+LOOKS: dict[str, Any] = json.loads(files("fullpipe.plots").joinpath("looks.json").read_text(encoding="utf-8"))
+"""``colours`` by name, each light (on white) and dark; ``algorithms`` with a color, a dash, and a marker each, and
+``other`` for algorithms of users; ``dashes`` by name, and ``repeated`` for further lines of one algorithm, as lengths
+of lines and gaps in pixels; ``links`` for the colors of links.
+"""
+
+COLOURS = tuple(str(shades["light"]) for shades in LOOKS["colours"].values())
+"""Colors for settings and kinds of traffic; an algorithm has its own (`pen`)."""
+
+PIXELS_A_POINT = 2.0
+"""Pixels per line width in the lengths of a dash."""
+
+Dash = str | tuple[int, tuple[float, ...]]
+
+
+class Look(TypedDict, total=False):
+    """Style of a line, with the names and values of matplotlib."""
+
+    color: str
+    linestyle: Dash
+    linewidth: float
+    marker: str
+    markersize: float
+    markerfacecolor: str
+    alpha: float
+    zorder: float
+
+
+def pen(algorithm: str, *, marked: bool = False, repeated: int = 0) -> Look:
+    """Style of an algorithm's line, equal in all plots. Algorithms that are not built in share one style.
+
+    Args:
+        algorithm: Name of the algorithm.
+        marked: Include the marker.
+        repeated: Number of earlier lines of the algorithm in the plot; each line gets another dash.
+    """
+    look = LOOKS["algorithms"].get(algorithm, LOOKS["other"])
+    dash = LOOKS["repeated"][(repeated - 1) % len(LOOKS["repeated"])] if repeated else LOOKS["dashes"][look["dash"]]
+    found: Look = {"color": LOOKS["colours"][look["colour"]]["light"], "linestyle": linestyle(dash)}
+    return {**found, "marker": look["marker"]} if marked else found
+
+
+def pens(labels: Iterable[str], *, marked: bool = False) -> list[Look]:
+    """A `pen` for each label. A label begins with the name of an algorithm; a space and its settings may follow."""
+    seen: Counter[str] = Counter()
+    found = []
+    for label in labels:
+        name = label.partition(" ")[0]
+        algorithm = name if name in LOOKS["algorithms"] else ""
+        found.append(pen(algorithm, marked=marked, repeated=seen[algorithm]))
+        seen[algorithm] += 1
+    return found
+
+
+def link_pen(i: int) -> Look:
+    """Style of the i-th link: a color that no algorithm has; dashed from the second link on."""
+    shade = LOOKS["links"][i % len(LOOKS["links"])]["light"]
+    return {"color": shade, "linestyle": linestyle(LOOKS["repeated"][1]) if i else "-"}
+
+
+def setting_pens(count: int) -> list[Look]:
+    """Styles for lines that belong to no algorithm: the colors in turn, then again with another dash."""
+    dashes = [*LOOKS["dashes"].values(), *LOOKS["repeated"]]
+    return [
+        {"color": COLOURS[i % len(COLOURS)], "linestyle": linestyle(dashes[i // len(COLOURS) % len(dashes)])}
+        for i in range(count)
+    ]
+
+
+def linestyle(dash: Sequence[float]) -> Dash:
+    """A dash in matplotlib's form."""
+    return (0, tuple(length / PIXELS_A_POINT for length in dash)) if dash else "-"
+
+
+def properties(scheme: str) -> str:
+    """The colors as custom properties of CSS, ``--blue`` and ``--link-0``, for ``light`` or ``dark``."""
+    shades = {**LOOKS["colours"], **{f"link-{i}": shades for i, shades in enumerate(LOOKS["links"])}}
+    return " ".join(f"--{name}: {shade[scheme]};" for name, shade in shades.items())

@@ -1,0 +1,95 @@
+"""Plots of a metric against an axis of a sweep."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fullpipe.metrics import axis, metric
+from fullpipe.plots.looks import Look, pens, setting_pens
+from fullpipe.plots.spec import Plot, label
+from fullpipe.runs.aggregate import estimate
+
+__all__ = ["Across", "sweep_plot"]
+
+
+@dataclass(frozen=True)
+class Across:
+    """The horizontal axis.
+
+    Attributes:
+        name: Key path or label whose values change along the axis.
+        unit: Unit of the values; empty for plain numbers.
+        log: Whether the scale is logarithmic.
+        labels: Values in order, where these are no numbers.
+    """
+
+    name: str
+    unit: str = ""
+    log: bool = False
+    labels: tuple[object, ...] | None = None
+
+    @property
+    def title(self) -> str:
+        """Title for readers: "Buffer of bottleneck (packets)" for ``links.bottleneck.buffer``."""
+        scope, _, own = self.name.rpartition(".")
+        of = scope.partition(".")[2]
+        words = own.replace("_", " ")
+        title = f"{words[:1].upper()}{words[1:]}{f' of {of}' if of else ''}"
+        return f"{title} ({self.unit})" if self.unit else title
+
+
+def sweep_plot(
+    across: Across,
+    name: str,
+    points: Iterable[tuple[object, float | None, tuple[object, ...]]],
+    *,
+    algorithm: int | None = None,
+    missing: str = "",
+) -> Plot:
+    """The mean of a metric against an axis, with 95 % confidence intervals over the runs of a point.
+
+    Args:
+        across: The horizontal axis.
+        name: Id of the metric.
+        points: A value on the axis, the metric there (None for none), and the labels of its line, run by run.
+        algorithm: Index of the algorithm in the labels of a line; None for none.
+        missing: Addition to the title.
+    """
+    lines: dict[tuple[Any, ...], dict[Any, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for place, value, line in points:
+        if value is not None:
+            lines[line][place].append(value)
+    y_label, scale = axis(name)
+    order = None if across.labels is None else {value: i for i, value in enumerate(across.labels)}
+    plot = Plot.grid(1, width=8.0, height=5.0)
+    (panel,) = plot.panels
+    for look, (line, values) in zip(_looks(list(lines), algorithm), lines.items(), strict=True):
+        known = sorted(values, key=None if order is None else order.__getitem__)
+        estimates = [estimate(values[place]) for place in known]
+        halves = [scale * (each.ci95 or 0.0) for each in estimates]
+        panel.line(
+            known if order is None else [order[place] for place in known],
+            [scale * each.mean for each in estimates],
+            error=(halves, halves),
+            # Dashed lines lie above, so that both are seen where two lines agree.
+            **(look | {"markersize": 3, "zorder": 2.0 if look["linestyle"] == "-" else 2.1}),
+            label=", ".join(map(label, line)) or None,
+        )
+    panel.x.scale = "log" if across.log else "linear"
+    if across.labels is not None:
+        panel.x.name(range(len(across.labels)), map(label, across.labels))
+    panel.x.label = label(across.title)
+    panel.title = f"{label(metric(name).full_title)}, mean and 95 % confidence interval{missing}"
+    panel.y.label = label(y_label)
+    panel.legend = True
+    return plot
+
+
+def _looks(lines: Sequence[tuple[object, ...]], algorithm: int | None) -> list[Look]:
+    """Styles by the algorithms of the lines, or by their order."""
+    if algorithm is None:
+        return [look | {"marker": "o"} for look in setting_pens(len(lines))]
+    return pens((str(line[algorithm]) for line in lines), marked=True)
