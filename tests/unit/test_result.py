@@ -13,9 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import fullpipe
-from by_hand import FLOWS, NO, SCENARIO, by_hand
+from by_hand import FLOWS, NO, SCENARIO, SERIES, by_hand
 from fullpipe import InputError, Result, Scenario
+from fullpipe._util import inputs
 from fullpipe._util.files import MANIFEST
+from fullpipe.runs import result as result_module
 from fullpipe.runs.result import TABLES
 from fullpipe.runs.tables import to_list, to_numpy
 
@@ -165,6 +167,24 @@ def test_a_result_of_the_engine_is_loaded_and_pickled_as_it_was(result: Result, 
     result.save(tmp_path / "out")
     same(result, Result.load(tmp_path / "out"))
     same(result, pickle.loads(pickle.dumps(result)))
+
+
+def test_series_of_idle_flows_are_loaded_however_well_they_compress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two flows, 4 s, a sample every 10 ms: 800 rows. Twice as many rows are not of this scenario."""
+    for module in (inputs, result_module):
+        monkeypatch.setattr(module, "MOST_TABLE_BYTES", 20_000)
+    monkeypatch.setattr(inputs, "MOST_EXPANSION", 1)
+    for repeats, name in ((200, "own"), (400, "long")):
+        series = {key: [column[0]] * 4 * repeats for key, column in SERIES.items()}
+        result = by_hand(series={**series, "flow": [0] * 2 * repeats + [1] * 2 * repeats})
+        result.scenario = result.scenario.replace(series_interval="10 ms")
+        result.save(tmp_path / name)
+    assert (tmp_path / "own/series.parquet").stat().st_size < 20_000
+    assert Result.load(tmp_path / "own").series.num_rows == 800
+    with pytest.raises(InputError, match=r"series\.parquet: is too large"):
+        Result.load(tmp_path / "long")
 
 
 def test_what_can_not_be_loaded_is_said_in_one_line(result: Result, tmp_path: Path) -> None:

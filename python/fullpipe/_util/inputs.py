@@ -166,8 +166,12 @@ def read_json(path: str | os.PathLike[str], most: int = MOST_JSON_BYTES, *, fini
         raise _wrong(path, f"is no JSON that can be read: {error}") from None
 
 
-def read_table(path: str | os.PathLike[str]) -> pa.Table:
+def read_table(path: str | os.PathLike[str], most: int = MOST_TABLE_BYTES) -> pa.Table:
     """Table of a Parquet file, as `fullpipe` writes them.
+
+    Args:
+        path: The file.
+        most: Memory of the decoded table allowed, in bytes. A large file may take `MOST_EXPANSION` times its size.
 
     Raises:
         FileError: The file can't be read, is no regular file or no Parquet, or the table is too large in memory.
@@ -176,7 +180,7 @@ def read_table(path: str | os.PathLike[str]) -> pa.Table:
     import pyarrow.parquet as pq
 
     with os.fdopen(_opened(path, None), "rb") as file:
-        allowed = max(MOST_TABLE_BYTES, MOST_EXPANSION * os.fstat(file.fileno()).st_size)
+        allowed = max(most, MOST_EXPANSION * os.fstat(file.fileno()).st_size)
         try:
             metadata = _metadata(path, file)
             _check_size(path, metadata, allowed)

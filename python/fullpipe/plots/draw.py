@@ -141,7 +141,7 @@ def figure(plot: Plot, style: Style = "screen") -> Figure:
 
 
 def write(figure: Figure, path: str | os.PathLike[str], style: Style = "screen") -> None:
-    """Writes a figure whole or not at all; the same figure gives the same bytes.
+    """Writes a figure whole or not at all. Equal figures give equal bytes.
 
     Raises:
         InputError: The suffix is unknown, or the directory is missing.
@@ -163,8 +163,8 @@ MISSING = r"Glyph .* missing from font"
 
 
 def _short_titles(panel: Panel, rows: int) -> tuple[str, str]:
-    """Title and vertical label of a panel in a paper, without what one repeats of the other. Low panels have no room
-    for a vertical label, and get their unit in the title.
+    """Title and vertical label of a panel in a paper, without repeated words. Low panels have no room for a vertical
+    label, and get their unit in the title.
     """
     title, label = panel.title, panel.y.label
     stem, _, unit = label.rpartition(" (")
@@ -261,8 +261,8 @@ def _label(text: str) -> str | None:
 
 
 def _legend_above(axes: Axes) -> None:
-    """Puts the legend beside the title, in as many rows as its names need, or below the figure where these are too
-    many. The legend hides nothing.
+    """Puts the legend to the right of the title, in as many rows as it needs. With too many rows it goes below the
+    figure, so that it covers nothing.
     """
     names = axes.get_legend_handles_labels()[1]
     if not names:
@@ -300,14 +300,14 @@ BESIDE_NAMES = 2.8 + COLUMN_GAP
 """Width of an entry of a legend without its name, in widths of the font: the line, and gaps."""
 
 MOST_ROWS = 3
-"""Maximum number of rows of a legend beside the title."""
+"""Maximum number of rows of a legend in the line of the title."""
 
 PANEL = 0.9
 """Part of its place that a panel fills in width; the rest has numbers and units."""
 
 
 def _room(axes: Axes) -> float:
-    """Space that a panel leaves beside its title, in points."""
+    """Space to the right of the title of a panel, in points."""
     place = axes.get_subplotspec()
     assert isinstance(axes.figure, Figure)
     width = 72 * axes.figure.get_figwidth() / (1 if place is None else place.get_gridspec().ncols)

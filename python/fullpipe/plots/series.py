@@ -87,7 +87,7 @@ def run_plot(run: Sampled) -> Plot:
     """One run: windows and RTTs of the flows, queues and utilizations of the links; without flows the links alone.
 
     More than `FEW` flows are drawn thin, with the mean of each group in bold. Their links are drawn thin too, with the
-    mean over a fiftieth of the run in bold, which the time axis says. The reverse direction of a link is dashed, where
+    mean over a fiftieth of the run in bold, noted at the time axis. The reverse direction of a link is dashed, where
     it carries more than ACKs.
     """
     flows, links = flow_series(run), link_series(run)
@@ -109,11 +109,11 @@ def run_plot(run: Sampled) -> Plot:
 
 
 def comparison_plot(runs: Mapping[str, Sampled]) -> Plot:
-    """Several runs of one scenario: the mean over the flows of each, and each link in panels of its own; of more than
+    """Several runs of one scenario: the mean over the flows of each, and two panels per link; of more than
     `MOST_LINKS` links those that the first run uses most. The reverse direction is dashed, as in `run_plot`.
 
     Where many flows share the links, or cross traffic does, samples are drawn thin, and the mean over a fiftieth of the
-    run in bold, which the time axis says.
+    run in bold, noted at the time axis.
     """
     first = next(iter(runs.values()))
     busy = len(first.tables["flows"]["id"]) > FEW or len(first.tables["traffic"]["kind"]) > 0
@@ -213,7 +213,7 @@ class Place:
 
 
 def _panels(run: Sampled, places: Sequence[Place], means: str) -> tuple[Plot, dict[str, Panel]]:
-    """Empty panels by their names; ``means`` says which lines are means."""
+    """Empty panels by their names; ``means`` names the lines that are means."""
     heights = [PANELS[place.what][1] for place in places]
     plot = Plot.grid(len(places), height=9.0 * sum(heights) / 8.4, heights=heights, over_time=True)
     for panel, place in zip(plot.panels, places, strict=True):
@@ -281,7 +281,7 @@ SQUASHED = 1.5
 
 def _scale(panel: Panel, settled_s: float) -> None:
     """Fits the vertical axis to the samples after the beginning: slow start may exceed them many times, and the title
-    then says how far.
+    then names the maximum.
     """
     first, later = 0.0, 0.0
     for line in panel.lines:

@@ -112,7 +112,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Note:
-    """Text beside a point; ``offset`` is in points."""
+    """Text near a point; ``offset`` is in points."""
 
     text: str
     x: float
@@ -155,7 +155,7 @@ class Panel:
         error: tuple[ArrayLike, ArrayLike] | None = None,
         **look: Unpack[Look],
     ) -> None:
-        """Adds a line or points. A long line is thinned to what a plot can show."""
+        """Adds a line or points. A long line is thinned (`thinned`)."""
         xs, ys = thinned(_values(x), _values(y))
         bounds = None if error is None else (_values(error[0]), _values(error[1]))
         self.marks.append(Line(xs, ys, look, label or "", bounds))
@@ -197,7 +197,7 @@ class Panel:
         self.marks.append(Span(low, high, colour, alpha))
 
     def note(self, text: str, x: float, y: float, offset: tuple[float, float]) -> None:
-        """Writes a text beside a point."""
+        """Writes a text near a point."""
         self.marks.append(Note(text, x, y, offset))
 
     def data(self, axis: Literal["x", "y"]) -> list[Values]:
@@ -310,7 +310,7 @@ def _running_sum(values: NDArray[Any]) -> Values:
 def thinned(x: Values, y: Values, columns: int = COLUMNS) -> tuple[Values, Values]:
     """Samples of a line that a plot can show: of each column of pixels the first, last, least, and greatest.
 
-    Lines between these cover the same pixels as lines between all samples (Jugel et al., "M4", VLDB 2014). The ends of
+    Lines between these cover the pixels of lines between all samples (Jugel et al., "M4", VLDB 2014). The ends of
     stretches without a value stay too. A line with few samples is returned as it is.
 
     Args:

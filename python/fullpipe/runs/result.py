@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import readable, staged
-from fullpipe._util.inputs import read_json, read_table
+from fullpipe._util.inputs import MOST_TABLE_BYTES, read_json, read_table, table_metadata
 from fullpipe._util.text import listed, shorten
 from fullpipe.metrics import column
 from fullpipe.runs import tables, transfers
 from fullpipe.runs.figures import figures, find_metric, groups, overall
+from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.tidy import tidy
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -247,12 +249,16 @@ class Result(Outcome):
 
         with readable(directory) as place:
             kept = read_json(place / "result.json")
-            files = {name: place / f"{name}.parquet" for name in TABLES}
-            columns: dict[str, Any] = {name: tables.of_arrow(read_table(file)) for name, file in files.items()}
+            scenario = Scenario.load(place / "scenario.toml")
+            columns: dict[str, Any] = {}
+            for name in TABLES:
+                file = place / f"{name}.parquet"
+                of = {"series": "flows", "link_series": "links"}.get(name)
+                most = MOST_TABLE_BYTES if of is None else _series_bytes(file, scenario, len(columns[of]["name"]))
+                columns[name] = tables.of_arrow(read_table(file, most))
             totals = kept["totals"]
             jain = totals["jain_index"]
             columns["totals"] = {**totals, "jain_index": math.nan if jain is None else jain}
-            scenario = Scenario.load(place / "scenario.toml")
             columns["warnings"] = [line for line in kept.get("warnings", []) if line not in scenario.warnings]
             return cls(scenario, columns, engine=kept["engine"], wall_s=totals["wall_s"])
 
@@ -329,6 +335,16 @@ def _with_reverse(link: dict[str, Any]) -> dict[str, Any]:
     if not link.get(f"{prefix}arrived_packets"):
         return own
     return {**own, "reverse": {key.removeprefix(prefix): link[key] for key in link if key.startswith(prefix)}}
+
+
+def _series_bytes(file: Path, scenario: Scenario, count: int) -> int:
+    """Memory allowed for the series of so many flows or links: what their samples need, up to half of the free memory.
+    Series that hardly change compress far below the limit for files of unknown size.
+    """
+    samples = scenario.duration_s / (scenario.series_interval_s or scenario.duration_s) + 2
+    # 8 bytes per value, and a bit for each that may be missing.
+    needed = int(9 * samples * count * table_metadata(file).num_columns)
+    return max(MOST_TABLE_BYTES, min(needed, share_bytes(1, None) or 0))
 
 
 def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: float) -> Result:
