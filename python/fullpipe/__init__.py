@@ -1,7 +1,7 @@
 """Congestion control on simulated links: a scenario goes in, a result comes out.
 
 run(scenario)                                        one run: metrics per link, per flow, and per group
-compare(scenario, ["newreno", "cubic"], seeds=5)     the scenario with each algorithm, under the same random choices
+compare(scenario, ["newreno", "cubic"], seeds=5)     the scenario with each algorithm, under equal random choices
 sweep(scenario, {"links.0.buffer": ["1 BDP", ...]})  every combination of the values of some keys
 size("100 Mbit/s", "40 ms", flows=[1, 10], ...)      the smallest buffer with which a link meets a target
 

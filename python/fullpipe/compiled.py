@@ -1,7 +1,7 @@
 """Classes compiled by Numba: their methods, as functions that the engine calls without the interpreter.
 
-An object is a record of the class's fields, its methods are compiled as they stand, and what they are told are the
-structs of ``include/fullpipe.h``. Figures are those of the interpreter to the last bit: no arithmetic is reordered.
+An object is a record of the fields of the class. The compiled methods get the structs of ``include/fullpipe.h``.
+Results equal those of the interpreter bit for bit, because no arithmetic is reordered.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ PLAIN = ("signal", "cwnd", "ssthresh")
 
 @dataclass(frozen=True)
 class Plug:
-    """What the engine calls.
+    """Compiled functions, and the record that they work on.
 
     Attributes:
-        state: An object's bytes before a connection begins.
-        fields: Where in it each field is, and whether that is a flag (of a byte) instead of a number (of 8 bytes).
-        calls: The functions' addresses, by the methods' names.
-        keep: What must live as long as they may be called.
-        linked: Files of the shared libraries that a library brings with it.
+        state: Bytes of an object before a connection begins.
+        fields: Offset of each field in the record, and whether the field is a flag (a byte) or a number (8 bytes).
+        calls: Addresses of the functions, by the names of the methods.
+        keep: Objects that must live as long as the functions may be called.
+        linked: Files of the shared libraries that a library depends on.
     """
 
     state: bytes
@@ -90,10 +90,9 @@ def compile_class(
 
     Args:
         kind: The class.
-        name: What messages call it.
-        fields: Its fields and their defaults, in the order in which the record has them: numbers and flags.
-        asking: Code that is not the class's own, and the method whose value it takes: what is wrong there is said of
-            that.
+        name: Name of the class in messages.
+        fields: Fields and their defaults, in the order of the record: numbers and flags.
+        asking: Code outside the class, and the method whose value it takes; errors there name the method.
 
     Raises:
         InputError: Numba is not there, or can't compile it; its reason is in the message.
@@ -262,7 +261,7 @@ def _record(name: str, plain: Any, methods: Mapping[str, Any]) -> Any:
 
 
 def _entry(method: str, told: tuple[str, ...], carray: Any) -> Callable[..., int]:
-    """The function that the engine calls; 0 is what it returns where the method raises."""
+    """Function for the engine; it returns 0 if the method raises."""
     # By text: Numba compiles no function whose method's name is a value.
     arguments = ", ".join(what if what in PLAIN else f"carray({what}, 1)[0]" for what in told)
     call = f"carray(state, 1)[0].{method}({arguments})"
@@ -274,9 +273,9 @@ def _entry(method: str, told: tuple[str, ...], carray: Any) -> Callable[..., int
 
 
 def _reason(told: str, kind: type, asking: Mapping[CodeType, str]) -> str:
-    """The part of Numba's message that says what is wrong, and the line of the class that it is about.
+    """The reason in Numba's message, and the line of the class.
 
-    Numba tells a call within a call within a call: the innermost comes first, each ends with where it was.
+    Numba lists nested calls from the innermost; each ends with its place.
     """
     lines = [line.strip(" -") for line in told.splitlines() if line.strip(" -")]
     begun = max((i for i, line in enumerate(lines) if line.startswith("Failed in nopython mode")), default=-1)
@@ -287,7 +286,7 @@ def _reason(told: str, kind: type, asking: Mapping[CodeType, str]) -> str:
     for line in after:
         place = re.fullmatch(r"During: typing of .* at (.+) \((\d+)\)", line)
         where = _line_of(kind, asking, place[1], int(place[2])) if place else None
-        # Of a name that is none it says no more than the method.
+        # For an unknown name the message has only the method.
         if method := re.match(r"During: resolving callee type: .*<function \S*?(\w+) at ", line):
             where = _first_line(kind, method[1])
         if where is not None:
@@ -296,7 +295,7 @@ def _reason(told: str, kind: type, asking: Mapping[CodeType, str]) -> str:
 
 
 def _line_of(kind: type, asking: Mapping[CodeType, str], file: str, line: int) -> str | None:
-    """A line as messages name it; none of the code that calls the class's methods for the engine."""
+    """A line of the class for messages; no line of the code that calls the methods for the engine."""
     if file == "<string>" or file == __file__:
         return None
     for code, method in asking.items():

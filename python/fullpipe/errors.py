@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions whose text is one line."""
+"""Exceptions; each message is one line."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ class FullpipeError(Exception):
 
 
 class InputError(FullpipeError, ValueError):
-    """What was asked for can't be done as asked: an unknown name, a path that can't be written."""
+    """An argument is not allowed, for example an unknown name, or a path that is not writable."""
 
 
 class ScenarioError(InputError):
@@ -35,7 +35,7 @@ class ScenarioError(InputError):
     Attributes:
         file: The scenario's file; None for one built in code.
         key: The key at fault, such as ``links[0].rate``; empty where the fault is in no key.
-        what: What is wrong and what is allowed.
+        what: The fault and the allowed values.
         line: The line of the file, from 1; None where unknown.
     """
 
@@ -53,22 +53,22 @@ class ScenarioError(InputError):
 
 
 class MemoryLimitError(ScenarioError):
-    """A scenario needs more memory than its run may hold; `key` names what fills it."""
+    """A scenario needs more memory than its run may hold; `key` names the key that needs it."""
 
 
 class AlgorithmError(FullpipeError):
-    """An algorithm of one's own has failed: it raised, which is the error's cause, or its window was none."""
+    """A custom algorithm failed: it raised an exception, which is the cause, or its window was not a number."""
 
 
 class Cancelled(FullpipeError):  # it is no error, like asyncio's CancelledError
-    """A run was told to stop before its end."""
+    """A run was stopped before its end."""
 
 
 def check_several(name: str, values: object) -> None:
-    """Says no to one where several are asked for; Python takes text for its letters, and a dictionary for its keys.
+    """Refuses a text or a dictionary in place of several values; Python would iterate over its letters or keys.
 
     Raises:
-        InputError: It is one.
+        InputError: The value is a text or a dictionary.
     """
     if isinstance(values, str | Mapping):
         raise InputError(f"{name} = {quoted(values)}: expected a list (allowed: [{quoted(values)}])")

@@ -441,7 +441,7 @@ def _names_of(code: CodeType) -> Iterable[str]:
 
 @cache
 def _imports_of_file(file: str, _digest: str, package: str) -> tuple[str, ...]:
-    """Names of modules that a file of this digest imports; names of what it takes from them are among these.
+    """Names of modules that a file of this digest imports, and of objects that it imports from them.
 
     The answer stays when the file changes later, as the loaded code does.
     """

@@ -29,7 +29,7 @@ class Metric:
         id: Name in columns and JSON. Its last part is the unit.
         title: Heading of tables and plots, without the unit.
         unit: SI unit of the values: "bit/s", "s", "packets", "bytes"; "1" for fractions, indices, and counts.
-        definition: What is measured, in one or two sentences.
+        definition: Definition in one or two sentences.
         kind: Statistic: "count", "fraction", "index", "rate", "duration", "average", "percentile", "extreme", "sample".
         better: Direction in which the metric improves.
         form: Format of shown values; empty for a format that suits the unit and the kind.

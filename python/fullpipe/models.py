@@ -1,7 +1,7 @@
 """Closed forms from the papers.
 
 Buffers are given as k, the buffer over the bandwidth-delay product (link rate times base RTT), windows in segments,
-times in seconds, rates and probabilities as their names say. A value outside a formula's domain raises `InputError` (a
+times in seconds, rates and probabilities by their names. A value outside a formula's domain raises `InputError` (a
 `ValueError`).
 
 Fluid forms of one flow, or of many that lose together, measure windows in bandwidth-delay products: from a peak p = 1 +
@@ -44,7 +44,7 @@ def hyun_jang_gain(k: float) -> float:
         4 (k^2 + k + 1) / (3 (k + 1)^2); 1 for a buffer of one bandwidth-delay product.
 
     Raises:
-        InputError: k is not in 0 to 1; beyond 1 there is nothing to gain, and the formula does not say so.
+        InputError: k is not in 0 to 1; beyond 1 there is no gain, and the formula does not apply.
     """
     _within("k", k, 0, 1)
     return 4 * (k * k + k + 1) / (3 * (k + 1) ** 2)
@@ -158,7 +158,7 @@ def throughput_beta(beta: float, before_bps: float, after_bps: float) -> float:
     Args:
         beta: The backoff at the last congestion event, above 0, below 1.
         before_bps: Throughput in the round trip before that event, above 0.
-        after_bps: Throughput in the round trip after it, in the same unit, above 0.
+        after_bps: Throughput in the round trip after it, in the unit of ``before_bps``, above 0.
     """
     _between("beta", beta, 0, 1)
     _above("before_bps", before_bps, 0)
@@ -205,7 +205,7 @@ def convergence_epochs(beta: float, rise: float = 0.95) -> float:
     """Congestion epochs until windows have gone a part of the way to their equilibrium: Shorten and Leith, section VI,
     ln(1 - rise)/ln(beta).
 
-    4.3 for 0.5, 10.4 for 0.75, 13.4 for 0.8 (where the paper's text says 12); 7.2 for 0.8 and 80 % of the way.
+    4.3 for 0.5, 10.4 for 0.75, 13.4 for 0.8 (12 in the text of the paper); 7.2 for 0.8 and 80 % of the way.
 
     Args:
         beta: The largest backoff in the network (its mean, where flows are not synchronized), above 0, below 1.
@@ -287,7 +287,7 @@ def pftk_throughput(rtt_s: float, loss: float, rto_s: float, acked: float = 2.0,
 def pftk_throughput_approximate(
     rtt_s: float, loss: float, rto_s: float, acked: float = 2.0, max_window: float = math.inf
 ) -> float:
-    """The approximation of `pftk_throughput` that the same paper gives, which TFRC uses (RFC 5348, section 3.1, there
+    """Approximation of `pftk_throughput` by its authors, used by TFRC (RFC 5348, section 3.1, there
     with acked = 1): min(Wm/RTT, 1/(RTT sqrt(2bp/3) + T0 min(1, 3 sqrt(3bp/8)) p (1 + 32 p^2))).
 
     Args:

@@ -196,7 +196,7 @@ def algorithm(
     compiled: bool = False,
     library: str | os.PathLike[str] | None = None,
 ) -> Callable[[Kind], Kind]:
-    """Makes a class an algorithm that scenarios can name, in this process and wherever a scenario of it is sent.
+    """Makes a class an algorithm that scenarios can name, in this process and in all that get such a scenario.
 
     The class has the fields ``cwnd`` and ``ssthresh`` (segments; a scenario's ``initial_window`` takes the place of the
     former), may have ``pacing_rate`` (segments a second, which paces the flow), and has the methods ``on_ack(self,
@@ -218,8 +218,8 @@ def algorithm(
         rate_samples: It hears of every ACK that delivers anything, with `Ack.delivery_rate`.
         inspect: Fields that the series are to have, by their names.
         compiled: Numba compiles it (the extra ``compiled``), to the same figures and several times as fast. Its fields
-            are numbers and flags then, its methods what Numba takes: no ``super()``, no ``__init__``, no fields that
-            the class does not declare.
+            must be numbers and flags, and Numba must support its methods: no ``super()``, no ``__init__``, no
+            fields that the class does not declare.
         library: A shared library, relative to the file that names it. Its functions ``on_ack``, ``on_congestion``, ...
             (``include/fullpipe.h``) take the place of the class's methods. The class declares the fields of their
             state, in their order.
@@ -381,7 +381,7 @@ def load_file(file: str) -> ModuleType:
 
 
 def _check_code(file: str, content: bytes) -> None:
-    """Refuses what Python can't compile.
+    """Refuses code that Python cannot compile.
 
     Raises:
         InputError: It can't; the message has the line.

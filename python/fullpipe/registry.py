@@ -17,18 +17,18 @@ class Param:
     """A parameter of an algorithm or of a queueing discipline.
 
     Attributes:
-        name: As scenarios call it.
+        name: Name in scenarios.
         kind: "number", "flag" or "choice"; of queueing disciplines also "whole number" and the quantities "time",
             "packets", "data" and "packets or time".
-        default: Its value where a scenario is silent, a quantity as text ("5 ms"); None where it follows from the link
-            or from other parameters, as `doc` says.
+        default: Value without a key in the scenario, a quantity as text ("5 ms"); None where it follows from the link
+            or from other parameters, as described in `doc`.
         variants: Defaults of variants, by the value of the parameter "variant"; they win over `default`.
         unset: The word that a scenario writes for no value, for example "off"; None where there always is a value.
         unit: Unit of a plain number, "1" for a ratio or a count; None for quantities, which are written with theirs.
         min: Least value allowed; None where there is no such bound.
         max: Greatest value allowed; None where there is no such bound.
         choices: The names allowed; empty where it is no choice.
-        doc: What it does.
+        doc: Description.
         source: Where the default comes from: paper and equation, RFC and section.
     """
 
@@ -45,20 +45,20 @@ class Param:
     unset: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as a plain dictionary; keys without meaning for the kind are left out."""
+        """Plain dictionary; keys without meaning for the kind are left out."""
         every = {**asdict(self), "choices": list(self.choices)}
         return {key: value for key, value in every.items() if key == "default" or value not in (None, [], {})}
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm as the registry knows it.
+    """An algorithm of the registry.
 
     Attributes:
-        name: As scenarios call it.
+        name: Name in scenarios.
         paper: Authors, title, venue, year; or the RFC.
-        group: What it answers to: "loss", "delay", "both" (losses say when its window falls, the delay by how much or
-            how fast it grows), "model" (rates of delivery and RTTs) or "ECN" (how many packets are marked).
+        group: Congestion signal: "loss", "delay", "both" (the window falls on losses, by an amount or at a growth rate
+            that depend on delay), "model" (rates of delivery and RTTs) or "ECN" (how many packets are marked).
         recovery: The loss recovery its paper assumes.
         params: Its parameters.
     """
@@ -70,16 +70,16 @@ class Algorithm:
     params: tuple[Param, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain dictionaries and lists; keys without meaning for a parameter's kind are left out."""
+        """Plain dictionaries and lists; keys without meaning for a parameter's kind are left out."""
         return {**asdict(self), "params": [param.to_dict() for param in self.params]}
 
 
 @dataclass(frozen=True)
 class Queue:
-    """A queueing discipline, what a link's ``queue`` names.
+    """A queueing discipline, named by the ``queue`` of a link.
 
     Attributes:
-        name: As scenarios call it.
+        name: Name in scenarios.
         source: The RFC or paper it follows.
         params: Its parameters.
     """
@@ -89,13 +89,13 @@ class Queue:
     params: tuple[Param, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain dictionaries and lists; keys without meaning for a parameter's kind are left out."""
+        """Plain dictionaries and lists; keys without meaning for a parameter's kind are left out."""
         return {"name": self.name, "source": self.source, "params": [param.to_dict() for param in self.params]}
 
 
 @cache
 def algorithms() -> dict[str, Algorithm]:
-    """Every algorithm by its name; those that answer to the same (`Algorithm.group`) together."""
+    """All algorithms by name, sorted by `Algorithm.group`."""
     return {entry["name"]: _algorithm(entry) for entry in _core.algorithms()}
 
 

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 PICTURES = (".png", ".svg", ".pdf")
-"""What pictures can be written as."""
+"""Suffixes of plots."""
 
 STAGE = ".fullpipe.{}.tmp"
 """Where files are written before they move to their place."""
@@ -63,17 +63,17 @@ MOST_MANIFEST_BYTES = 16_000_000
 
 
 def cache_directory(name: str) -> Path:
-    """Where something of that name is kept from run to run: ``$XDG_CACHE_HOME/fullpipe/NAME``, by default under
-    ``~/.cache``. The crate `fullpipe-kernel` has the same place for ``modules``.
+    """Directory of a cache: ``$XDG_CACHE_HOME/fullpipe/NAME``, by default under ``~/.cache``. The crate
+    `fullpipe-kernel` uses it for ``modules``.
     """
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fullpipe" / name
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Says no to a picture that can't be written there.
+    """Refuses the path of a plot that is not writable.
 
     Raises:
-        InputError: The suffix or the directory won't do, or a directory is there.
+        InputError: The suffix is unknown, the directory is missing or not writable, or the path is a directory.
     """
     target = Path(path)
     if target.suffix.lower() not in PICTURES:
@@ -83,10 +83,10 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 
 def check_file(path: str | os.PathLike[str]) -> None:
-    """Says no to a file that can't be written there.
+    """Refuses the path of a file that is not writable.
 
     Raises:
-        InputError: The directory won't do, or a directory is there.
+        InputError: The directory is missing or not writable, or the path is a directory.
     """
     target = Path(path)
     if not target.parent.is_dir():
@@ -98,10 +98,10 @@ def check_file(path: str | os.PathLike[str]) -> None:
 
 
 def check_directory(path: str | os.PathLike[str]) -> None:
-    """Says no to a directory that can't be made or written; makes nothing.
+    """Refuses a directory that cannot be made or written; makes nothing.
 
     Raises:
-        InputError: The path is empty or a file, or what it would go into can't be written.
+        InputError: The path is empty or a file, or its parent directory is not writable.
     """
     if not os.fspath(path):
         raise InputError('"": is no directory')
@@ -114,11 +114,10 @@ def check_directory(path: str | os.PathLike[str]) -> None:
 
 
 def check_free(path: str | os.PathLike[str], beside: Collection[str] = ()) -> None:
-    """Says no to a directory that can't be made or written, or that holds what is not ours but for what is called so:
-    files there might be replaced.
+    """Refuses a directory that cannot be made or written, or that has files of others, which might be replaced.
 
     Raises:
-        InputError: It can't, or does.
+        InputError: The directory is refused.
     """
     check_directory(path)
     target = Path(path)
@@ -136,16 +135,16 @@ def check_free(path: str | os.PathLike[str], beside: Collection[str] = ()) -> No
 
 @contextmanager
 def staged(directory: str | os.PathLike[str], *, adds: bool = False, beside: Collection[str] = ()) -> Iterator[Path]:
-    """A temporary directory in ``directory``, or beside it where it is yet to be made; its files move into
-    ``directory`` at the end, unless an exception comes, and take the place of all that was written there so before.
+    """A temporary directory in ``directory``, or next to it if that is missing. At the end, unless there is an
+    exception, its files move into ``directory`` and replace all earlier files of ours.
 
     Args:
-        directory: Where to.
-        adds: What was written before stays, if it has another name.
-        beside: What else may be in the directory.
+        directory: The directory.
+        adds: Keep earlier files with other names.
+        beside: Names of further files allowed in the directory.
 
     Raises:
-        InputError: The directory can't be made or written, or holds what is not ours.
+        InputError: The directory cannot be made or written, or has files of others.
         OSError: The disk is full or failing.
     """
     check_free(directory, beside)
@@ -167,8 +166,8 @@ def staged(directory: str | os.PathLike[str], *, adds: bool = False, beside: Col
 
 @contextmanager
 def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path of the same suffix to write to; at the end what is there is on the disk and takes the place of ``path``,
-    unless an exception comes.
+    """A temporary path with the suffix of ``path``. At the end, unless there is an exception, its file is synced to the
+    disk and replaces ``path``.
 
     Raises:
         OSError: The directory is not there or can't be written, ``path`` is a directory, the disk is full or failing.
@@ -187,7 +186,7 @@ def readable(directory: str | os.PathLike[str]) -> Iterator[Path]:
     are reported in one line.
 
     Raises:
-        InputError: The directory does not hold what is looked for.
+        InputError: The directory does not have the result.
     """
     place = Path(directory)
     try:
@@ -220,7 +219,7 @@ def check_whole(place: Path) -> None:
 
 
 def write_manifest(directory: Path, names: Collection[str]) -> None:
-    """Writes the list of a directory's files, with the hashes of what is there."""
+    """Writes the list of the files in a directory, with their hashes."""
     with staged_file(directory / MANIFEST) as file:
         _list({name: _digest(directory / name) for name in names}, file)
 
@@ -243,9 +242,9 @@ def remove_if_empty(folder: Path) -> None:
 
 @contextmanager
 def _stage(place: Path, target: Path) -> Iterator[Path]:
-    """A path in a temporary directory in ``place`` for what becomes the target; errors of the system name the target.
+    """A path in a temporary directory in ``place`` that becomes the target; errors of the system name the target.
 
-    The directory is locked while its process lives, so that others can tell the rest of a killed process from it.
+    The directory is locked while its process lives, so that others recognize the files of a killed process.
     """
     from tempfile import TemporaryDirectory
 
@@ -281,7 +280,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 def _move(stage: Path, target: Path, *, adds: bool) -> None:
     """Moves a stage's files into the target. From the first replaced file to the manifest, Ctrl-C waits; after a kill
-    in between, the manifest tells that the target holds parts of two results.
+    in between, the manifest shows that the target has parts of two results.
     """
     ours = {path.relative_to(stage).as_posix(): _digest(path) for path in stage.rglob("*") if path.is_file()}
     before = _listed(target)
@@ -378,10 +377,10 @@ def _listed(target: Path) -> dict[str, str]:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether there is anything, if only a link that leads nowhere.
+    """Whether the path exists, if only as a broken link.
 
     Raises:
-        InputError: There can't be anything; the name is too long, say.
+        InputError: The path is not possible, for example because the name is too long.
     """
     try:
         path.lstat()

@@ -1,4 +1,4 @@
-"""What this package is, to the byte: its version number stays the same while its code changes."""
+"""Hash of the code of this package, which changes while its version number does not."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Folder:
         """Moves a file to a name, in the place of a file or link that is there. Makes the directories on the way.
 
         Raises:
-            InputError: A symbolic link or a file stands where a directory of the name should be.
+            InputError: A symbolic link or a file is in the place of a directory of the name.
             OSError: The disk is full or failing.
         """
         with self._parent(name, make=True) as (handle, last):
@@ -59,7 +59,7 @@ class Folder:
     def remove(self, name: str) -> None:
         """Removes a file or a link, and the directories on the way that are empty then.
 
-        Nothing is removed where a symbolic link stands for one of the directories, or a directory for the file.
+        Nothing is removed if one of the directories is a symbolic link, or the file is a directory.
 
         Raises:
             OSError: The disk is failing, or the directory can't be written.
@@ -77,7 +77,7 @@ class Folder:
         """Removes whatever has the name: a directory with all that is in it, or a file, or a link itself.
 
         Raises:
-            InputError: A symbolic link stands for a directory on the way.
+            InputError: A directory on the way is a symbolic link.
             OSError: The disk is failing, or the directory can't be written.
         """
         with suppress(FileNotFoundError), self._parent(name) as (handle, last):
@@ -97,7 +97,7 @@ class Folder:
             mode: Permissions of a new file.
 
         Raises:
-            InputError: The file is a symbolic link or no regular file, or a link stands for a directory on the way.
+            InputError: The file is a symbolic link or no regular file, or a directory on the way is a link.
             FileNotFoundError: The file is not there.
             OSError: It can't be opened.
         """

@@ -243,7 +243,7 @@ def _metadata(path: str | os.PathLike[str], file: Any) -> Any:
 
 
 def _check_size(path: str | os.PathLike[str], metadata: Any, allowed: int) -> None:
-    """Refuses what the metadata claims, before anything is decoded."""
+    """Refuses a table by its metadata, before anything is decoded."""
     taken = 8 * metadata.num_rows * metadata.num_columns
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):

@@ -24,15 +24,15 @@ def run(
     """Runs a scenario on Linux; the tables of a `fullpipe.Result`, column by column.
 
     Args:
-        scenario: What to run.
-        progress: Called about twenty times a second with the simulated seconds reached; what it raises ends the run.
-        accelerator: ``"tcg"``, virtual time whatever the host does; or ``"kvm"``, real time, where `usable_accelerator`
-            says that it works.
+        scenario: The scenario.
+        progress: Called about twenty times a second with the simulated seconds reached; an exception ends the run.
+        accelerator: ``"tcg"``, virtual time, independent of the load of the host; or ``"kvm"``, real time, if
+            `usable_accelerator` allows it.
         kernel: Debian's package of the kernel, or ``"PACKAGE/SUITE"``; by default `fullpipe.linux.kernel.PACKAGE`.
 
     Raises:
         InputError: `kernel` is not such a name.
-        ScenarioError: The scenario asks for what the kernel cannot do.
+        ScenarioError: The kernel does not support the scenario.
         LinuxError: Something needed is missing, or the machine failed.
     """
     from fullpipe.linux import job, machine
@@ -63,8 +63,8 @@ def usable_accelerator(wanted: str, kernel: str | None = None) -> str:
 
 
 def fingerprint(kernel: str | None = None) -> str:
-    """Tells whether a run would come out the same again: a hash of the kernel and of the build, and so of what is
-    compiled for the guest.
+    """Hash of the kernel and of the build, which includes the programs compiled for the guest. Runs with equal hashes
+    give equal results.
 
     Raises:
         InputError: `kernel` is not a name as for `run`.

@@ -1,4 +1,4 @@
-"""What can go wrong between a scenario and a kernel."""
+"""Errors of runs on Linux."""
 
 from fullpipe.errors import FullpipeError
 
@@ -6,4 +6,4 @@ __all__ = ["LinuxError"]
 
 
 class LinuxError(FullpipeError):
-    """A run or a load on Linux failed; its text is one line that says what failed and, where known, what would help."""
+    """A run on Linux failed; the message is one line with the reason and, where known, a remedy."""

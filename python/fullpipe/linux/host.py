@@ -159,7 +159,7 @@ def _ours(algorithm: str) -> programs.Program:
 
 
 def _able() -> str:
-    """Checks what registering needs; the path of bpftool."""
+    """Checks the requirements of registering; returns the path of bpftool."""
     if os.geteuid() != 0:
         raise LinuxError("this needs root: registering a congestion control is a privilege (CAP_BPF, CAP_NET_ADMIN)")
     if not BTF.exists():
@@ -232,7 +232,7 @@ def _bpftool(bpftool: str, *arguments: str) -> str:
 
 
 def _reason(output: str) -> str:
-    """The line of libbpf's chatter that says why."""
+    """Line of the output of libbpf with the reason."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for sign in ("GPL", "unknown func", "invalid", "too large", "Operation not permitted", "failed to", "Error"):
         for line in lines:

@@ -1,4 +1,4 @@
-"""A cpio archive (format "newc") holding the guest's files: what the kernel unpacks into its first file system."""
+"""A cpio archive (format "newc") with the files of the guest, which the kernel unpacks into its first file system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DIRECTORY, PROGRAM, DEVICE = 0o040755, 0o100755, 0o020600
 class Initramfs:
     """Files by their path in the guest; `pack` yields the archive.
 
-    The same files give the same bytes: no times, owners or inode numbers of the host enter the archive.
+    Equal files give equal bytes: the archive contains no times, owners, or inode numbers of the host.
     """
 
     def __init__(self) -> None:

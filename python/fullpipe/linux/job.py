@@ -1,12 +1,12 @@
 """A plan as the guest's files: its network as batches for ip and tc, its flows as orders for the agent.
 
-Nodes are joined by links; each kind of flow (same delay, path and settings) has a sender's namespace of its own, behind
-a device that only that kind uses, and a receiver's address on the node at the end of its path:
+Nodes are joined by links; each kind of flow (equal delay, path, and settings) has a sender's namespace, behind a device
+that only this kind uses, and a receiver's address on the node at the end of its path:
 
     sender s0 ==== node n0 == rate ==> n1 (receiver's address 10.3.0.0)
              delay      ACKs <==
 
-The bottleneck is a netem with a rate and a limit in packets: a packet leaves at the end of its own transmission, and
+The bottleneck is a netem with a rate and a limit in packets: a packet leaves at the end of its transmission, and
 the packet being sent counts, as in the simulator. (A tbf lets as many packets as its bucket holds pass in no time, so
 that the least RTT is a transmission time too short; with the 2 % that Hyun and Jang's alpha leaves at 10 Mbit/s that
 is the difference between finding the pipe full and not.) A buffer in bytes holds as many packets of full size as fit.
@@ -19,10 +19,10 @@ it never learns that the line is idle: its average stays where it was, and conne
 it could not open for a minute.)
 
 A link that loses or reorders has a namespace between its ends, n0 == rate ==> w0 == netem ==> n1, which hands frames on
-by tc's mirred: what is lost there has been sent. What a schedule changes, the agent changes by running tc then.
+by tc's mirred: lost packets have been sent. The agent applies the changes of a schedule by running tc in time.
 
-All of a flow's propagation delay is in one more netem, which its ACKs cross last: where on a round trip a constant
-delay lies does not change what a queue sees, and a second one per packet would cost the guest as much as the
+All of a flow's propagation delay is in one more netem, which its ACKs cross last: the place of a constant
+delay in a round trip does not change the queue, and a second netem per packet would cost the guest as much as the
 bottleneck.
 """
 
@@ -52,7 +52,7 @@ TEND_NS = 100_000_000
 MOST_SAMPLES = 300_000
 """Samples of flows and links in all; more would take longer to report than to run."""
 TRUESIZE = 4
-"""What the kernel charges a socket for a byte of data in small packets, at most."""
+"""Maximum memory that the kernel charges a socket for a byte of data in small packets."""
 LATE_NS = 50_000
 """How late the guest may send a packet without losing the time for the next."""
 PORT_KBPS = 10_000_000
@@ -66,7 +66,7 @@ HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 
 @dataclass(frozen=True)
 class Job:
-    """What to boot with: the archive, the memory it needs, and the time between two samples."""
+    """Archive to boot, its memory, and the time between two samples."""
 
     archive: bytes
     memory_mib: int
@@ -83,8 +83,8 @@ def build(plan: Plan, kernel: Kernel, file: str | None = None, *, watch: bool = 
     """The job of a plan.
 
     Args:
-        plan: What to build.
-        kernel: Whose modules to load.
+        plan: The network and its flows.
+        kernel: Kernel whose modules are loaded.
         file: Named in errors about algorithms.
         watch: Whether to report each packet that leaves a sender or comes back to it: a line ``p`` with its time in
             nanoseconds, its flow, 1 where it leaves, its sequence and acknowledgement numbers, its payload in bytes.
@@ -113,7 +113,7 @@ def build(plan: Plan, kernel: Kernel, file: str | None = None, *, watch: bool = 
 
 
 def check(plan: Plan, file: str | None = None) -> None:
-    """Says no to a plan whose algorithms the kernel can't run; nothing is fetched or built for that.
+    """Refuses a plan whose algorithms the kernel does not support; fetches and builds nothing.
 
     Raises:
         ScenarioError: An algorithm is not in the kernel, or with other parameters than asked for.
@@ -202,7 +202,7 @@ class _Guest:
 
 
 def _algorithms(plan: Plan, file: str | None) -> tuple[dict[str, dict[str, Any]], list[programs.Own]]:
-    """What the kernel is to run: its algorithms and ours with their settings, and the users' object files."""
+    """Congestion controls for the kernel: its algorithms and ours with their settings, and object files of users."""
     chosen: dict[str, dict[str, Any]] = {}
     own: dict[str, programs.Own] = {}
     held: dict[str, str] = {}
@@ -246,7 +246,7 @@ def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None
 
 
 def _kind(flow: Flow) -> Flow:
-    """What decides a flow's place in the network; the rest at fixed values."""
+    """The settings that decide the place of a flow in the network; all others at fixed values."""
     return replace(
         flow,
         tcp=replace(flow.tcp, algorithm="", params=(), slow_start="", own=None),
@@ -326,7 +326,7 @@ class _Network:
             self._guest.order(f"at {at_ns} {where} /bin/tc {words}")
 
     def _counted(self, place: Place) -> str:
-        """A namespace, a device in it, and the handle of what counts there."""
+        """A namespace, a device in it, and the handle of the counting qdisc."""
         i, reverse, what = place
         if what == "wire":
             return f"w{i} {_behind(reverse)} 1"
@@ -354,7 +354,7 @@ class _Network:
                 self._queued[node].append(f"filter add dev {device} egress matchall action {' '.join(policer)}")
 
     def _wire(self, i: int, link: Link) -> None:
-        """A namespace between a link's ends: what comes in by one device leaves by the other, through its netem."""
+        """A namespace between the ends of a link: packets enter by one device and leave by the netem of the other."""
         self._guest.order(f"enter w{i}")
         self._guest.batch("ip", [f"link set {_behind(reverse)} up" for reverse in (False, True)])
         lines = []
@@ -368,7 +368,7 @@ class _Network:
         self._guest.batch("tc", lines)
 
     def _changes(self, i: int, link: Link) -> list[tuple[int, str, str]]:
-        """What is changed while the flows run: when, in which namespace, and what tc is told."""
+        """Changes while the flows run: time, namespace, and arguments of tc."""
         changes = []
         for reverse, way in ((False, link.ways[0]), (True, link.ways[1])):
             where, _, device = self._before(i, reverse).partition(" ")
@@ -485,7 +485,7 @@ def _behind(reverse: bool) -> str:
 
 
 def _transmissions_ns(kind: Flow, plan: Plan) -> int:
-    """How long links with an AQM send a full packet: what their cbs leaves out."""
+    """Transmission times of a full packet on links with an AQM, which their cbs leaves out."""
     rates = [plan.links[i].rate_bps for i in kind.path if plan.links[i].discipline]
     return sum(round(8e9 * plan.packet_bytes / rate) for rate in rates)
 

@@ -35,7 +35,7 @@ MODULES = (
     *(f"net/sched/{name}" for name in WAYS),
     "net/ipv4/tcp_*",
 )
-"""What is kept of the kernel's modules; none of them needs another."""
+"""Modules kept from a kernel; each works without the others."""
 BUILT_IN = ("sch_fq_codel", "sch_pfifo")
 """Modules that some kernels have built in."""
 CHECKSUMS = "SHA256SUMS"
@@ -75,8 +75,8 @@ def ensure(package: str = PACKAGE, modules: Iterable[str] = ()) -> Kernel:
         modules: Names without suffix; an earlier version of this program has kept fewer.
 
     Raises:
-        InputError: This is not such a name.
-        LinuxError: It cannot be fetched, or what the cache holds is damaged.
+        InputError: The name of the package is not allowed.
+        LinuxError: The kernel cannot be fetched, or the cache is damaged.
     """
     kernel = cached(package)
     if kernel and all(name in kernel.modules or name in BUILT_IN for name in modules):
@@ -92,7 +92,7 @@ def cached(package: str = PACKAGE) -> Kernel | None:
 
     Raises:
         InputError: `package` is not a name as for `ensure`.
-        LinuxError: A file of it is missing or not what was fetched.
+        LinuxError: A file of it is missing or damaged.
     """
     homes = sorted(_shelf(package).glob(f"*/{CHECKSUMS}"), key=lambda path: path.stat().st_mtime)
     if not homes:
@@ -106,7 +106,7 @@ def cached(package: str = PACKAGE) -> Kernel | None:
 
 
 def check_name(package: str) -> None:
-    """Says no to what can't be asked for.
+    """Refuses a name that is not allowed.
 
     Raises:
         InputError: `package` is not a name as for `ensure`.
@@ -118,7 +118,7 @@ def check_name(package: str) -> None:
 
 
 def _shelf(package: str) -> Path:
-    """Where the kernels of a package are kept, each in a directory of its own."""
+    """Where the kernels of a package are kept, a directory per kernel."""
     check_name(package)
     return kept_in() if package == PACKAGE else kept_in() / package.replace("/", "_")
 
@@ -150,7 +150,7 @@ def _fetch(request: str) -> None:
 
 
 def _options(stage: Path, suite: str) -> list[str]:
-    """How apt is to be called; for a suite, with lists of its own, from the mirror that this machine's apt knows."""
+    """Command line of apt; for a suite with separate lists, from the mirror in this machine's sources."""
     for program in ("apt-get", "dpkg-deb"):
         if shutil.which(program) is None:
             raise LinuxError(
@@ -180,7 +180,7 @@ def _options(stage: Path, suite: str) -> list[str]:
 
 
 def _parts(package: str, apt: list[str]) -> list[str]:
-    """The packages that hold a kernel's files together: `package`, and what it needs of others built with it."""
+    """The packages with the files of a kernel: `package`, and those of its dependencies that were built with it."""
     parts, pending = [], [package]
     while pending:
         parts.append(pending.pop())
@@ -196,7 +196,7 @@ def _parts(package: str, apt: list[str]) -> list[str]:
 
 
 def _keep(stage: Path, package: str) -> Path:
-    """Moves what is needed of the unpacked packages to a directory of the kernel's name and writes the checksums."""
+    """Moves the needed files of the unpacked packages to a directory of the kernel's name and writes the checksums."""
     trees = [path for root in ("", "usr/") for path in (stage / "unpacked").glob(f"{root}lib/modules/*")]
     images = [*(stage / "unpacked").glob("boot/vmlinuz-*"), *(path / "vmlinuz" for path in trees)]
     image = next((path for path in images if path.exists()), None)
@@ -218,7 +218,7 @@ def _keep(stage: Path, package: str) -> Path:
 
 
 def _place(home: Path, shelf: Path) -> None:
-    """Moves a kernel to the shelf, each file in place of what another process or an earlier version has put there."""
+    """Moves a kernel to the shelf; replaces files of another process or an earlier version."""
     kept = shelf / home.name
     kept.mkdir(parents=True, exist_ok=True)
     for path in sorted(home.iterdir(), key=lambda path: path.name == CHECKSUMS):

@@ -1,4 +1,4 @@
-"""The virtual machine: boots a kernel on an archive of files, and hands back what its agent reports.
+"""The virtual machine: boots a kernel on an archive of files, and returns the report of its agent.
 
 Nothing touches the disk: the archive and the guest's two outputs are memory files that vanish with this process, and
 the machine ends when this process does.
@@ -29,8 +29,8 @@ PROBE_S = 20.0
 """How long a probe of /dev/kvm may take, seconds of wall time."""
 POLL_S = 0.05
 LEAN = "nokaslr mitigations=off init_on_alloc=0 hardened_usercopy=off rodata=off cryptomgr.notests"
-"""Nothing at random, and none of the defences and self-tests that a guest for one job can do without: booting takes
-less than half the instructions.
+"""Kernel parameters that turn off randomness, defenses, and self-tests. Booting then takes less than half the
+instructions.
 """
 CLOCK = "tsc=reliable clocksource=tsc"
 """The one clock that a guest reads without leaving its own instructions."""
@@ -46,7 +46,7 @@ Accelerator = str
 
 @dataclass(frozen=True)
 class Machine:
-    """What to boot: kernel ``image``, ``archive`` of files, ``memory_mib``, and who executes it."""
+    """A virtual machine: kernel ``image``, ``archive`` of files, ``memory_mib``, and the accelerator."""
 
     image: Path
     archive: bytes
@@ -60,12 +60,12 @@ def run(
     """Boots the machine and returns the lines its agent reported, once it has ended.
 
     Args:
-        machine: What to boot.
+        machine: The machine.
         progress: Called about twenty times a second with the simulated seconds reached.
-        patience_s: How long it may stay silent, seconds of wall time.
+        patience_s: Maximum wall time without output, in seconds.
 
     Raises:
-        LinuxError: QEMU is missing, the machine was killed, the kernel panicked, or its agent says what failed.
+        LinuxError: QEMU is missing, the machine was killed, the kernel panicked, or its agent reported a failure.
     """
     if shutil.which(QEMU) is None:
         raise LinuxError(f"{QEMU} is not installed (Debian: apt-get install qemu-system-x86)")

@@ -26,9 +26,9 @@ LEAST_PACKET_BYTES = 128
 """Smaller packets would leave hardly room for data."""
 
 ECN = ("off", "classic")
-"""What the kernel can make of ECN for algorithms that have none of their own."""
+"""ECN modes of the kernel for algorithms without an ECN mode."""
 MOST_LINKS, MOST_FLOWS = 16, 500
-"""What the guest's agent has room for."""
+"""Maximum that the agent of the guest has room for."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Tcp:
-    """How a connection is set up: what the kernel takes per route, namespace or socket. ``receiving`` is what the
-    receiving end has to run, None for anything; ``own`` is the user's object file, where the algorithm is one.
+    """Settings of a connection that the kernel takes per route, namespace, or socket. ``receiving`` is the congestion
+    control that the receiver must run, None for any; ``own`` is the object file of a user's algorithm.
     """
 
     algorithm: str
@@ -71,7 +71,7 @@ class Tcp:
 
 @dataclass(frozen=True)
 class Flow:
-    """One connection. ``name`` is what its group is called; ``path`` holds indices of links in the order the data
+    """One connection. ``name`` is the name of its group; ``path`` holds indices of links in the order the data
     crosses them; ``access_rate_bps``, ``stop_ns`` and ``size_segments`` are None for no limit.
     """
 
@@ -92,7 +92,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the laboratory builds."""
+    """Network and flows for the guest."""
 
     duration_ns: int
     warmup_ns: int
@@ -109,10 +109,10 @@ class Plan:
 
     @classmethod
     def of(cls, scenario: Scenario) -> Plan:
-        """The plan of a scenario. Spreads are drawn from its seed, but not the same values the simulator draws.
+        """The plan of a scenario. Spreads are drawn from its seed, with other values than the simulator draws.
 
         Raises:
-            ScenarioError: It asks for what the kernel cannot do.
+            ScenarioError: The kernel does not support the scenario.
         """
         reader = _Reader(scenario.file)
         tree = scenario.model.resolved()
@@ -127,7 +127,7 @@ class Plan:
         links = tuple(reader.link(i, link, tree["packet_size"], duration_ns) for i, link in enumerate(tree["links"]))
         names = [link.name for link in links]
         draw = random.Random(tree["seed"])
-        # The kernel is given what differs from defaults: many parameters of the simulator have no counterpart.
+        # The kernel gets only values that differ from defaults, as it lacks many parameters of the simulator.
         groups = [
             {**group, "algorithm": algorithm}
             for group, algorithm in zip(tree.get("flows", []), scenario.model.given_algorithms(), strict=True)
@@ -275,7 +275,7 @@ def _drawn(text: str, draw: random.Random) -> int:
 
 
 def _name(algorithm: str | Mapping[str, Any]) -> str:
-    """What it is called; of an object file, the file."""
+    """Name of the algorithm; the file of an object file."""
     if isinstance(algorithm, str):
         return algorithm
     if "module" in algorithm:

@@ -1,4 +1,4 @@
-"""Which congestion control of the kernel stands for which algorithm, and how its parameters are set there."""
+"""Congestion control of the kernel for each algorithm, and the translation of its parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OBJECTS = Path(__file__).with_name("objects")
 
 ONE_Q20 = 1 << 20
 MODULE = "tcp_"
-"""What the names of the kernel's modules begin with."""
+"""Prefix of the names of the kernel's modules."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Builtin:
     """Compiled into the kernel.
 
     Attributes:
-        kernel_name: As the kernel calls it.
-        known, whole: None of its parameters can be set.
-        fixed: The values that its parameters have in the kernel, where they can be stated.
+        kernel_name: Name in the kernel.
+        known, whole: Empty, because its parameters cannot be set.
+        fixed: Values of its parameters in the kernel, where they are known.
     """
 
     kernel_name: str
@@ -44,13 +44,13 @@ class Module:
     """A module of the kernel.
 
     Attributes:
-        kernel_name: As the kernel calls it; the module is ``tcp_<kernel_name>``.
+        kernel_name: Name in the kernel; the module is ``tcp_<kernel_name>``.
         translate: The module's parameters from the algorithm's.
         known: The algorithm's parameters that can be set.
         fixed: The values that others have in the kernel, where they can be stated.
         whole: Those of `known` that are whole numbers there.
         needs: The algorithm whose module it is built upon.
-        counts_marks: It has ECN of its own, as accurate as RFC 8257's, and the receiving end has to run it too.
+        counts_marks: Whether it has accurate ECN, as in RFC 8257, so that the receiver must run it too.
     """
 
     kernel_name: str
@@ -130,8 +130,8 @@ def own(content: bytes, struct_ops: str | None = None, params: Mapping[str, Any]
 
 
 def find(algorithm: str) -> Builtin | Module | Program | None:
-    """What the kernel has for the algorithm; None if nothing. One called ``tcp_illinois`` is that module, whatever the
-    simulator calls so.
+    """Program of the kernel for the algorithm; None if there is none. A name such as ``tcp_illinois`` always means the
+    module of the kernel.
     """
     if not algorithm.startswith(MODULE):
         return _ALL.get(algorithm)
@@ -153,7 +153,7 @@ def counts_marks(algorithm: str) -> bool:
 
 
 def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The algorithm's parameters: defaults, and what was given.
+    """The parameters of the algorithm: defaults and given values.
 
     Raises:
         InputError: One is given that cannot be set in the kernel, or is not among the values that the algorithm allows.
@@ -177,7 +177,7 @@ def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refusal(param: Mapping[str, Any], value: Any, whole: bool) -> str | None:
-    """What is allowed, if `value` is not; the registry knows."""
+    """Allowed values by the registry, if `value` is not allowed."""
     if param["kind"] == "flag":
         return None if value in (True, False) else "true, false"
     least, most, unit = param["min"], param["max"], param["unit"]

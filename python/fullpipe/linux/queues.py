@@ -1,7 +1,7 @@
-"""What tc is told for a scenario's queue, and what of it tc cannot be told.
+"""Arguments of tc for the queue of a scenario, and settings that tc does not support.
 
-A queueing discipline of the kernel has what waits; the rate limiter above it takes the next packet when the link would
-be free. A packet that is being sent is in neither (see `fullpipe.linux.job`).
+A queueing discipline of the kernel holds the waiting packets; the rate limiter above it takes the next packet when the
+link would be free. A packet that is being sent is in neither (see `fullpipe.linux.job`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["NAMES", "Discipline", "Line", "Refusal", "fifo", "translate"]
 
 UNLIMITED_PACKETS = 10_000_000
 MOST_BPS = 10**10
-"""What the rate limiter above a queue stays below."""
+"""Upper limit of the rate limiter above a queue."""
 MOST_BYTES = 2**31
-"""More than any queue here holds, in what tc counts in bytes."""
+"""Limit above the size of all queues here, where tc counts in bytes."""
 SIXTEENTHS = 32
 """The most sixteenths that tc takes for PIE's alpha and beta."""
 RED_BITS = 32
@@ -28,8 +28,8 @@ RED_BITS = 32
 
 @dataclass(frozen=True)
 class Discipline:
-    """A qdisc: tc's name for it (its module is ``sch_NAME``), what follows the name, and what it does otherwise than
-    the scenario says, by parameter.
+    """A qdisc: its name (the module is ``sch_NAME``), its arguments, and its differences from the scenario, by
+    parameter.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class Discipline:
 
 @dataclass(frozen=True)
 class Line:
-    """What a link tells its queue: its rate, the size of full packets, and how many may be in it with the one being
+    """The link of a queue: its rate, the size of full packets, and the maximum number of packets with the one being
     sent; None for no limit.
     """
 
@@ -59,7 +59,7 @@ class Line:
 
 
 class Refusal(Exception):
-    """A parameter, "" for the queue itself, and what is wrong with it."""
+    """A parameter, "" for the queue itself, and its fault."""
 
     def __init__(self, key: str, what: str) -> None:
         super().__init__(f"{key}: {what}")
@@ -114,7 +114,7 @@ def _fq_codel(params: Mapping[str, Any], line: Line) -> Discipline:
 
 
 def _control(params: Mapping[str, Any], line: Line) -> tuple[str, ...]:
-    """CoDel's parameters, the same for codel and fq_codel."""
+    """Parameters of codel and fq_codel."""
     if _whole(params["mtu"]) != line.packet_bytes:
         raise Refusal("mtu", f'the kernel takes the packet size (allowed: "{line.packet_bytes} B")')
     words = ["target", _microseconds(params, "target"), "interval", _microseconds(params, "interval")]

@@ -1,8 +1,7 @@
-"""What tc is told of a link's direction besides its queue: what it loses, puts out of order and polices, and when it
-changes.
+"""Arguments of tc for a direction of a link, without its queue: losses, reordering, policing, and changes over time.
 
-Losses and reordering are a netem's behind the link (see `fullpipe.linux.job`), so that what is lost has been sent; a
-policer is a filter before the queue.
+A netem behind the link loses and reorders (see `fullpipe.linux.job`), so that lost packets have been sent. A policer is
+a filter before the queue.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from fullpipe.scenario.quantity import Quantity
 __all__ = ["Refusal", "Way", "translate", "whole"]
 
 LEAST_BPS = 1000
-"""A rate that the rate limiter above a queue still keeps; it cannot stand still."""
+"""Lowest rate of the rate limiter above a queue, which cannot stop."""
 MOST_CHANGES = 256
 """Of one direction."""
 
@@ -28,9 +27,10 @@ class Way:
     """One direction of a link.
 
     Attributes:
-        rates: From when on, nanoseconds, which rate holds, bit/s; the first from 0 on.
-        wires: From when on, nanoseconds, what a netem behind the link is told, the first from 0 on; empty without one.
-        policer: What the action of a filter before the queue is told; empty without one.
+        rates: Times in nanoseconds with the rate from then on in bit/s; the first time is 0.
+        wires: Times in nanoseconds with the arguments of the netem behind the link from then on; the first time is 0.
+            Empty without a netem.
+        policer: Arguments of the filter before the queue; empty without one.
     """
 
     rates: tuple[tuple[int, int], ...]
@@ -43,14 +43,14 @@ class Way:
         return len(self.rates) > 1
 
     def sent_bits(self, begin_ns: int, end_ns: int) -> float:
-        """What the direction can send from one time to another."""
+        """Capacity of the direction from one time to another."""
         ends = [at for at, _ in self.rates[1:]] + [end_ns]
         parts = ((max(at, begin_ns), min(end, end_ns), rate) for (at, rate), end in zip(self.rates, ends, strict=True))
         return sum((end - at) * rate for at, end, rate in parts if end > at) / 1e9
 
 
 class Refusal(Exception):
-    """A key, and what is wrong with it."""
+    """A key and its fault."""
 
     def __init__(self, key: str, what: str) -> None:
         super().__init__(f"{key}: {what}")
@@ -104,7 +104,7 @@ def _rate(text: str) -> int:
 
 
 def _wire(loss: float | Mapping[str, Any], reorder: Mapping[str, Any] | None) -> Words:
-    """A netem's words. It delays all but a part; the scenario says which part is delayed."""
+    """Arguments of netem, which takes the part that is not delayed; the scenario has the part that is delayed."""
     words: Words = ()
     if reorder is not None:
         late_us = whole(reorder["delay"]) / 1e3

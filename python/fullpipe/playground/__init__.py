@@ -25,10 +25,10 @@ PAGE = Path(__file__).with_name("page.html")
 """The page as it was built."""
 
 NAME = "playground.html"
-"""What the page is called beside a report."""
+"""File name of the page next to a report."""
 
 MOST_PACKETS = 1e8
-"""Of a link that is busy throughout: what browsers simulate in some seconds."""
+"""Maximum number of packets of a busy link that browsers simulate in a few seconds."""
 
 GIVEN = '<script type="application/json" id="given">{}</script>'
 """Where the page has the scenario that it begins with."""
@@ -55,8 +55,8 @@ def link(scenario: Scenario, about: str = "") -> str | None:
     """An address, relative to the directory that has the page (`put_beside`), that opens it with a scenario.
 
     Args:
-        scenario: What the page shows.
-        about: What it is, in a line, which the page says.
+        scenario: The scenario.
+        about: Description in one line for the page.
 
     Returns:
         The address; None where the page can't run the scenario (`text_for`).
@@ -82,7 +82,7 @@ def packed(text: str) -> str:
 
 
 def put_beside(directory: Path, most_bytes: float = math.inf) -> bool:
-    """Copies the page into a directory as `NAME`, where there is one that is no larger; says whether it has."""
+    """Copies the page into a directory as `NAME`, if there is a page and it is no larger; returns whether it did."""
     if not PAGE.exists() or PAGE.stat().st_size > most_bytes:
         (directory / NAME).unlink(missing_ok=True)
         return False
@@ -100,7 +100,7 @@ def _algorithms(tree: dict[str, Any]) -> Iterator[str]:
 
 
 def _packets(scenario: Scenario) -> float:
-    """What the fastest link carries when it is busy throughout; a trace's rate is not looked at."""
+    """Packets that the fastest link carries if it is always busy; rates of traces are ignored."""
     tree = scenario.to_dict()
     rates = [Quantity.parse(each.get("rate")) for each in tree.get("links", [])]
     fastest_bps = max((rate.value for rate in rates if rate is not None), default=0.0)
@@ -108,4 +108,4 @@ def _packets(scenario: Scenario) -> float:
 
 
 PACKET_BYTES = 1000
-"""Where a scenario does not say."""
+"""Default of scenarios."""

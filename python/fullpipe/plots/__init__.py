@@ -1,1 +1,1 @@
-"""Plots: a specification of what is shown (`spec`), drawn by matplotlib (`draw`) and as JSON for pages (`page`)."""
+"""Plots: a specification (`spec`), drawn by matplotlib (`draw`) and as JSON for pages (`page`)."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["STYLE", "STYLES", "Drawing", "Style", "drawn", "figure", "write"]
 
 Style = Literal["screen", "paper", "paper-wide"]
-"""Look of a plot. "paper" is 3.4 in wide, one column of a two-column paper, or 7 in where panels stand side by side;
+"""Look of a plot. "paper" is 3.4 in wide, one column of a two-column paper, or 7 in where panels are side by side;
 "paper-wide" is 7 in wide."""
 
 STYLES: tuple[Style, ...] = ("screen", "paper", "paper-wide")

@@ -1,1 +1,1 @@
-"""Runs scenarios; what comes of a run, and its tables."""
+"""Runs of scenarios, their results, and tables."""

@@ -90,7 +90,7 @@ def check_scheduler(address: str) -> None:
             comm.abort()
 
     try:
-        # A thread of its own: in a notebook this one has a loop already.
+        # A separate thread, because in a notebook this one already runs a loop.
         with _silent(*DASK_LOGGERS), ThreadPoolExecutor(1) as thread:
             who = thread.submit(asyncio.run, asyncio.wait_for(identity(), PATIENCE_S)).result()
     except OSError:
@@ -261,7 +261,7 @@ def run_task(
 
 
 def _pickled(error: BaseException) -> bytes | None:
-    """A failure of our own for another process; its cause may be anything and stays behind."""
+    """A failure for another process, without its cause, which may be any object."""
     if not isinstance(error, FullpipeError):
         return None
     try:

@@ -70,7 +70,7 @@ def figures(columns: Mapping[str, Any], window_s: float) -> Row:
 
 
 MOST_GROUPS = 20
-"""Groups, or sources of cross traffic, that have metrics of their own in a run's row."""
+"""Groups, or sources of cross traffic, with separate metrics in the row of a run."""
 
 
 def _is_metric(name: str, value: object) -> bool:
@@ -108,10 +108,10 @@ FRAME_DELAYS = ("p50_frame_delay_s", "p95_frame_delay_s", "p99_frame_delay_s")
 
 
 def find_metric(name: str, known: Sequence[str] | None = None) -> str:
-    """The name itself, if it is one of the figures known; before a run, of what any scenario could have.
+    """The name, if it is a known metric; before a run, a metric of any scenario.
 
     Raises:
-        InputError: It is not.
+        InputError: The metric is unknown.
     """
     names = FIRST if known is None else known
     # Those of further links, of algorithms and of cross traffic depend on the scenario.
@@ -147,7 +147,7 @@ def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
 
 
 def overall(totals: Mapping[str, Any]) -> Row:
-    """`PERCENTILES` over the samples of all flows, where the engine says them."""
+    """`PERCENTILES` over the samples of all flows, where the engine reports them."""
     return {key: tables.to_list([totals[key]])[0] for key in PERCENTILES if key in totals}
 
 
@@ -155,7 +155,7 @@ def groups(flows: Sequence[Mapping[str, Any]], own_figures: Sequence[Mapping[str
     """A row per group of flows, those of one name, in the order of their first flows: ``name``, ``algorithm`` (several
     with commas), ``flows``, ``goodput_bps``, ``throughput_bps`` and ``payload_goodput_bps`` together, ``share`` of all
     groups' goodput (None where there is none), ``jain_index`` inside, ``mean_rtt_s`` and ``mean_cwnd_packets``
-    averaged, ``retransmits`` and ``timeouts`` summed; and what the engine says of groups (``own_figures``),
+    averaged, ``retransmits`` and ``timeouts`` summed; and the metrics of groups from the engine (``own_figures``),
     ``loss_rate`` and `PERCENTILES`.
     """
     known = {row["name"]: row for row in own_figures}

@@ -59,7 +59,7 @@ def _free_of_machine() -> int | None:
 
 
 def _free_of_group(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """What a container's limit leaves, control groups version 2; None without a limit."""
+    """Memory that the limit of a container leaves, control groups version 2; None without a limit."""
     try:
         limit, used = ((root / f"memory.{name}").read_text().strip() for name in ("max", "current"))
         return None if limit == "max" else max(int(limit) - int(used), 0)

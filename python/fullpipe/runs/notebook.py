@@ -16,7 +16,7 @@ from fullpipe._util.text import html
 __all__ = ["shows_progress"]
 
 PATIENCE_S = 1.0
-"""What ends sooner shows nothing, seconds of wall time."""
+"""Wall time before a bar is shown, in seconds."""
 
 EVERY_S = 0.2
 """How often the bar moves, seconds of wall time."""
@@ -50,7 +50,7 @@ def _in_a_cell() -> bool:
 
 @contextmanager
 def _bar(unit: str) -> Iterator[Callable[[float, float], None]]:
-    """A function to tell progress to, (how much of ``unit`` is done, total); the bar goes when all is done."""
+    """A function that takes progress: ``unit`` done, and in total. The bar is removed at the end."""
     notebook = import_module("IPython.display")
 
     begun = last = time.monotonic()

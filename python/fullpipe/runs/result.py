@@ -53,7 +53,7 @@ class Result(Outcome):
     """
 
     labels: ClassVar[tuple[str, ...]] = ()
-    """Columns that tell runs apart; a single run has none."""
+    """Columns that distinguish runs; a single run has none."""
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
         """Takes an engine's tables ``links``, ``flows``, ``groups`` (metrics that do not follow from those of flows),
@@ -338,8 +338,8 @@ def _with_reverse(link: dict[str, Any]) -> dict[str, Any]:
 
 
 def _series_bytes(file: Path, scenario: Scenario, count: int) -> int:
-    """Memory allowed for the series of so many flows or links: what their samples need, up to half of the free memory.
-    Series that hardly change compress far below the limit for files of unknown size.
+    """Memory allowed for the series of ``count`` flows or links: the size of their samples, up to half of the free
+    memory. Series that hardly change compress far below the limit for files of unknown size.
     """
     samples = scenario.duration_s / (scenario.series_interval_s or scenario.duration_s) + 2
     # 8 bytes per value, and a bit for each that may be missing.

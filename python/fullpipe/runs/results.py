@@ -64,7 +64,7 @@ class Results(Outcome):
     """Runs of an experiment: labeled scenarios times seeds.
 
     Attributes:
-        labels: Columns that tell the scenarios apart.
+        labels: Columns that distinguish the scenarios.
         exact: Whether a seed changes no metric, so that one run has no uncertainty.
     """
 

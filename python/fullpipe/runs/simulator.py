@@ -40,7 +40,7 @@ class Elsewhere(Exception):
 
 
 def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """Tables of a run. ``tell`` is called with the simulated seconds reached; an exception that it raises ends the run.
+    """Tables of a run. ``tell`` gets the simulated seconds reached; its exceptions end the run.
 
     Raises:
         MemoryLimitError: The run needs more memory than ``memory_bytes``.

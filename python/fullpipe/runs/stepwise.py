@@ -77,10 +77,10 @@ class Snapshot:
 
 
 class Simulation:
-    """A run that advances as far as it is told to. Flows with ``algorithm = "external"`` have the congestion window and
+    """A run that advances step by step. Flows with ``algorithm = "external"`` have the congestion window and
     the pacing rate that `set` gives them. Belongs to the thread that made it.
 
-    The steps change no metric: a scenario without external flows has the same result as with `fullpipe.run`.
+    The steps change no metric: a scenario without external flows has an equal result with `fullpipe.run`.
 
     >>> import fullpipe
     >>> scenario = fullpipe.Scenario(

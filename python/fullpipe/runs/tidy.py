@@ -15,11 +15,11 @@ __all__ = ["tidy"]
 
 
 def tidy(measured: Iterable[tuple[str, str, Mapping[str, Any]]]) -> pa.Table:
-    """A row per figure that has a value: ``quantity``, its name; ``unit``, "1" for parts and counts; ``group``, of what
-    it is; ``setting``, of which run; ``value``. Tables of several outcomes can be put one below the other.
+    """A row per metric that has a value: ``quantity`` (its name), ``unit`` ("1" for parts and counts), ``group``,
+    ``setting`` (the run), and ``value``. Tables of several outcomes can be concatenated.
 
     Args:
-        measured: Groups, settings, and figures by name; what is no number is left out.
+        measured: Groups, settings, and metrics by name; values that are not numbers are left out.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Scenarios: what a run is made of."""
+"""Scenarios: links, queues, flows, and cross traffic of a run."""
 
 from fullpipe.scenario.scenario import MOST_BYTES, Scenario, parse, read_text
 

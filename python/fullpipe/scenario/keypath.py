@@ -20,7 +20,7 @@ def set_value(tree: dict[str, Any], path: str, value: Any) -> list[Place]:
     algorithm or a queue that is only a name becomes a table with that name.
 
     Raises:
-        KeyError: The path leads nowhere; its argument says why.
+        KeyError: There is no such key; the argument is the reason.
     """
     return _set(tree, path.split("."), value, ())
 

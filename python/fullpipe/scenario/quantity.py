@@ -36,22 +36,22 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: object) -> Quantity | None:
-        """What the text says; None where it is no finite number with a known unit."""
+        """Quantity in a text; None if the text is not a finite number with a known unit."""
         found = _core.quantity(text) if isinstance(text, str) else None
         return None if found is None else cls(*found)
 
     def in_unit(self, unit: str) -> float:
-        """The number in another unit of the same base."""
+        """The number in another unit with an equal base."""
         one = Quantity.parse(f"1 {unit}")
         assert one is not None
         return self.number if self.unit == unit else self.value / one.value
 
 
 def read_quantity(name: str, text: str, base: str, example: str) -> float:
-    """What an argument called ``name`` says, above 0, in a base unit.
+    """Value of the argument ``name`` in a base unit; above 0.
 
     Raises:
-        InputError: It is no such quantity; the message shows the ``example``.
+        InputError: The text is not such a quantity; the message shows the ``example``.
     """
     quantity = Quantity.parse(text)
     if quantity is None or quantity.base != base or not 0 < quantity.value < math.inf:

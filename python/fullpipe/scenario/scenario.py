@@ -1,4 +1,4 @@
-"""Scenarios: what a run is made of, loaded from TOML or built in code."""
+"""Scenarios, loaded from TOML or built in code."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Scenario:
     """Links, queues, flows and cross traffic; checked when made, never changed afterwards.
 
     The keyword arguments are the keys of the TOML file: ``duration``, ``warmup``, ``seed``, ``packet_size``, ``links``,
-    ``flows`` and so on. Quantities are text with units (``"100 Mbit/s"``, ``"39 ms"``, ``"0.25 BDP"``). The files that
-    it names (a link's ``trace``) are read when it is made, from the folder of its own file, else from the current one;
-    from then on it has their content.
+    ``flows`` and so on. Quantities are text with units (``"100 Mbit/s"``, ``"39 ms"``, ``"0.25 BDP"``). Files that
+    a scenario names, such as the ``trace`` of a link, are read when the scenario is made, from the folder of its file
+    or else from the current folder; the scenario keeps their content.
 
     Raises:
         ScenarioError: A key is unknown or missing, or a value is not allowed.
@@ -118,12 +118,12 @@ class Scenario:
         return self.replace(**changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys as they were given, as plain dictionaries and lists; what a file says in the place of its name."""
+        """The given keys as plain dictionaries and lists; contents of files in place of their names."""
         return copy.deepcopy(self._tree)
 
     def resolved(self) -> Scenario:
-        """Scenario with every key and parameter spelled out: defaults as values, buffers in BDP as packets. It records
-        what is run even where a default changes later.
+        """Scenario with every key and parameter spelled out: defaults as values, buffers in BDP as packets. It stays
+        valid if a default changes later.
         """
         return self.from_dict(self._model.resolved(), file=self._file)
 
@@ -160,7 +160,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What is allowed, but probably not what was meant, a line each."""
+        """A line for each setting that is allowed, but probably a mistake."""
         return self._model.warnings
 
     @property
