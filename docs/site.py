@@ -2,13 +2,16 @@
 
 Pages are copied to out/site/pages. The program adds generated pages: the command line from ``--help``, the library from
 its docstrings, and the scenarios of the repository. A link to a file that is not a page becomes plain text. Equations
-(TeX between dollar signs) become MathML. Below a command with ``--plot``, a comment `<!-- picture: TITLE -->` is
-replaced by the plot, which each build draws again::
+(TeX between dollar signs) become MathML. Below a block of commands or Python, a comment `<!-- picture: TITLE -->` is
+replaced by the plot. Each build runs the block again, and takes the last file that it names::
 
     ```sh
     fullpipe run scenarios/one-flow.toml --set flows.algorithm=bic --plot bic.svg
     ```
     <!-- picture: window, queue, utilization and round-trip time over a minute -->
+
+The site also has the playground, `playground.html`, if it is built; a comment `<!-- playground -->` becomes a link to
+it. ``reference/scenarios.zip`` has the scenarios.
 
 The navigation follows the folders: each section lists patterns, a page belongs to the first pattern that matches, and
 all other pages are under *More*.
@@ -16,16 +19,18 @@ all other pages are under *More*.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
 import re
-import shlex
 import shutil
+import subprocess
+import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import click
 from latex2mathml.converter import convert
@@ -33,12 +38,24 @@ from latex2mathml.converter import convert
 import fullpipe
 from fullpipe._cli import fullpipe_command
 
-__all__ = ["draw", "headings", "navigation", "outside_code", "pages", "pictures", "with_mathml", "write"]
+__all__ = [
+    "Picture",
+    "draw",
+    "files",
+    "headings",
+    "navigation",
+    "outside_code",
+    "pages",
+    "pictures",
+    "with_mathml",
+    "write",
+]
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 REPORTS = ROOT / "reports"
 OUT = ROOT / "out/site"
+PLAYGROUND = ROOT / "python/fullpipe/playground/page.html"
 
 SECTIONS = {
     "Start": ["start/install.md", "start/five-minutes.md", "start/coming-from.md", "start/faq.md", "start/*.md"],
@@ -50,7 +67,7 @@ SECTIONS = {
         "tutorials/algorithm-in-*.md",
         "tutorials/*.md",
     ],
-    "Guides": ["guides/quic.md", "guides/recipes.md", "guides/playground.md", "guides/*.md"],
+    "Guides": ["guides/quic.md", "guides/conform.md", "guides/check.md", "guides/recipes.md", "guides/*.md"],
     "Explanation": [
         "explanation/what-is-simulated.md",
         "explanation/how-true.md",
@@ -78,6 +95,12 @@ LIBRARY = """\
 Public names of `import fullpipe`. Each module is loaded at its first use. The
 [Python API tutorial](../tutorials/python-api.md) shows how they work together.
 
+"""
+READY = """\
+# Scenarios ready to run
+
+These are the files in `scenarios/`. If you have no clone, download [scenarios.zip](scenarios.zip) and unpack it in your
+working directory. Run one with `fullpipe run scenarios/NAME.toml`, or with `fullpipe sweep` if it is in `sweeps/`.
 """
 CONFIGURATION = """\
 [project]
@@ -151,8 +174,10 @@ def write(out: Path = OUT) -> None:
             _put(out / "pages" / file.relative_to(DOCS), file.read_bytes())
     for place, text in pages().items():
         _put(out / "pages" / place, with_mathml(text).encode())
-    for place, command in pictures().items():
-        _put(out / "pages" / place, draw(command))
+    for place, content in files().items():
+        _put(out / "pages" / place, content)
+    for place, picture in pictures().items():
+        _put(out / "pages" / place, draw(picture))
     _put(out / "pages/site.css", STYLE.encode())
     sections = navigation(pages()).items()
     nav = json.dumps([{section: places if len(places) > 1 else places[0]} for section, places in sections])
@@ -166,25 +191,57 @@ def _put(file: Path, content: bytes) -> None:
     file.write_bytes(content)
 
 
-PICTURE = re.compile(r"^```sh\n(fullpipe \S.* --plot (\S+\.svg))\n```\n<!-- picture: (.+?) -->$", re.MULTILINE)
+def files() -> dict[str, bytes]:
+    """Files of the site that readers download: the scenarios, and the playground if it is built."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted((ROOT / "scenarios").rglob("*")):
+            if file.suffix in (".toml", ".down"):
+                archive.writestr(zipfile.ZipInfo(file.relative_to(ROOT).as_posix()), file.read_bytes())
+    playground = {"playground.html": PLAYGROUND.read_bytes()} if PLAYGROUND.is_file() else {}
+    return {"reference/scenarios.zip": packed.getvalue(), **playground}
 
 
-def pictures() -> dict[str, str]:
-    """Commands that draw a plot for a page, by the path of the plot on the site."""
-    found: dict[str, str] = {}
+class Picture(NamedTuple):
+    """A block of a page that draws: its language (``sh`` or ``python``), its code, and the title of the plot."""
+
+    language: str
+    code: str
+    title: str
+
+    @property
+    def file(self) -> str:
+        """Path of the plot, the last one in the code."""
+        return re.findall(r"[\w./-]+\.(?:svg|png)", self.code)[-1]
+
+    @property
+    def name(self) -> str:
+        """Name of the plot on the site, in the folder of its page."""
+        return PurePosixPath(self.file).name
+
+
+PICTURE = re.compile(r"^```(sh|python)\n((?:(?!```).*\n)+)```\n<!-- picture: (.+?) -->$", re.MULTILINE)
+
+
+def pictures() -> dict[str, Picture]:
+    """Blocks that draw a plot for a page, by the path of the plot on the site."""
+    found: dict[str, Picture] = {}
     for file in sorted(DOCS.rglob("*.md")):
-        for command, name, _ in PICTURE.findall(file.read_text(encoding="utf-8")):
-            found[(file.relative_to(DOCS).parent / name).as_posix()] = command
+        for match in PICTURE.finditer(file.read_text(encoding="utf-8")):
+            picture = Picture(*match.groups())
+            found[(file.relative_to(DOCS).parent / picture.name).as_posix()] = picture
     return found
 
 
-def draw(command: str) -> bytes:
-    """Plot drawn by a command of a page, with the scenarios of the repository."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        *words, picture = shlex.split(command)[1:]
-        aims = [str(ROOT / word) if word.startswith("scenarios/") else word for word in words]
-        fullpipe_command.main([*aims, f"{folder}/{picture}"], prog_name="fullpipe", standalone_mode=False)
-        return Path(folder, picture).read_bytes()
+def draw(picture: Picture) -> bytes:
+    """Plot drawn by a block of a page, in a directory with the scenarios of the repository."""
+    program = ["bash", "-e", "-c"] if picture.language == "sh" else [sys.executable, "-c"]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "scenarios").symlink_to(ROOT / "scenarios")
+        environment = {**os.environ, "PATH": path}
+        subprocess.run([*program, picture.code], cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
+        return Path(folder, picture.file).read_bytes()
 
 
 EQUATION = re.compile(r"(`[^`\n]*`)|\$([^$\n]+)\$")
@@ -254,8 +311,15 @@ def _moved(file: Path, place: str, homes: dict[Path, str]) -> str:
         there = (file.parent / match[2]).relative_to(DOCS).as_posix()
         return f'{match[1]}="{os.path.relpath(there, PurePosixPath(place).parent)}"'
 
-    text = PICTURE.sub(r"```sh\n\1\n```\n\n![\3](\2)", file.read_text(encoding="utf-8"))
-    return outside_code(text, lambda part: SOURCE.sub(source, LINK.sub(target, part)))
+    def shown(match: re.Match[str]) -> str:
+        picture = Picture(*match.groups())
+        return f"```{picture.language}\n{picture.code}```\n\n![{picture.title}]({picture.name})"
+
+    text = PICTURE.sub(shown, file.read_text(encoding="utf-8"))
+    text = outside_code(text, lambda part: SOURCE.sub(source, LINK.sub(target, part)))
+    there = os.path.relpath("playground.html", PurePosixPath(place).parent)
+    playground = f"**[Open the playground]({there})** in this browser." if PLAYGROUND.is_file() else ""
+    return text.replace("<!-- playground -->", playground)
 
 
 SOURCE = re.compile(r'\b(src|srcset)="([^"]+)"')
@@ -331,8 +395,7 @@ def _library() -> str:
 
 def _ready() -> str:
     """Text of each scenario of the repository."""
-    parts = ["# Scenarios ready to run\n\nFiles in `scenarios/`. Run one with `fullpipe run scenarios/NAME.toml`, or "]
-    parts.append("with `fullpipe sweep` if it is in `sweeps/`.\n")
+    parts = [READY]
     for file in sorted((ROOT / "scenarios").rglob("*.toml")):
         name = file.relative_to(ROOT / "scenarios").as_posix()
         parts.append(f"\n## {name}\n\n```toml\n{file.read_text(encoding='utf-8').strip()}\n```\n")

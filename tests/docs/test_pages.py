@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path, PurePosixPath
 
 import click
@@ -233,12 +234,13 @@ def test_a_new_page_is_listed_in_the_section_of_its_folder() -> None:
 
 def test_links_hold_on_the_site(made: dict[str, str]) -> None:
     count = 0
+    drawn, loaded = site.pictures(), site.files()
     for place, text in made.items():
         for target, anchor in links(text):
             aim = PurePosixPath(place) if not target else PurePosixPath(place).parent / target
             aim_place = Path("/", aim).resolve().relative_to("/").as_posix()
-            there = aim_place in made or aim_place in site.pictures() or (ROOT / "docs" / aim_place).is_file()
-            assert there, f"{place}: {target}"
+            there = aim_place in made or aim_place in drawn or (ROOT / "docs" / aim_place).is_file()
+            assert there or aim_place in loaded, f"{place}: {target}"
             assert not anchor or anchor in list(site.headings(made[aim_place])), f"{place}: {target}#{anchor}"
             count += 1
     assert count > 100
@@ -250,7 +252,7 @@ DRAWN = [page for page in PAGES if page.parent.name in ("algorithms", "queues") 
 @pytest.mark.parametrize("page", DRAWN, ids=name)
 def test_each_algorithm_and_queue_has_a_picture_of_itself(page: Path, made: dict[str, str]) -> None:
     place = page.relative_to(ROOT / "docs")
-    command = site.pictures()[place.with_suffix(".svg").as_posix()]
+    command = site.pictures()[place.with_suffix(".svg").as_posix()].code
     assert f"]({page.stem}.svg)" in made[place.as_posix()]
     listed = re.findall(r"\[`([a-z0-9+-]+)`\]\(([a-z0-9-]+\.md)\)", (page.parent / "README.md").read_text())
     shown = command + "".join((ROOT / word).read_text() for word in command.split() if word.startswith("scenarios/"))
@@ -263,11 +265,54 @@ def test_a_picture_is_drawn_of_what_the_engine_does() -> None:
     command = "fullpipe run scenarios/one-flow.toml --duration '4 s' --set flows.algorithm={} --plot one.svg"
 
     def lines(algorithm: str) -> list[str]:
-        drawn = site.draw(command.format(algorithm)).decode()
+        drawn = site.draw(site.Picture("sh", command.format(algorithm), "")).decode()
         return sorted(re.findall(r'<path d="(M [^"]{400,})"', drawn))
 
     assert lines("cubic") == lines("cubic") != lines("vegas")
     assert len(lines("cubic")) >= 3
+
+
+def test_a_picture_is_the_last_file_of_its_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "guides").mkdir()
+    (tmp_path / "guides/page.md").write_text(
+        "```python\nopen('a.svg', 'w').write('wrong')\nopen('out/b.svg', 'w').write('right')\n```\n"
+        "<!-- picture: two lines -->\n\n```sh\ncat scenarios/web.toml > c.svg\n```\nNo picture.\n"
+    )
+    monkeypatch.setattr(site, "DOCS", tmp_path)
+    ((place, picture),) = site.pictures().items()
+    assert (place, picture.file, picture.title) == ("guides/b.svg", "out/b.svg", "two lines")
+    assert site.draw(picture._replace(code="mkdir out; echo drawn > out/b.svg", language="sh")) == b"drawn\n"
+    with pytest.raises(subprocess.CalledProcessError):
+        site.draw(picture)  # there is no folder out
+
+
+def test_the_gallery_has_ten_plots_from_different_blocks() -> None:
+    drawn = [picture for place, picture in site.pictures().items() if place.startswith("guides/")]
+    assert len({picture.code for picture in drawn}) >= 10
+    assert {picture.language for picture in drawn} == {"sh", "python"}
+
+
+def test_the_site_has_the_scenarios_to_unpack(tmp_path: Path) -> None:
+    (tmp_path / "scenarios.zip").write_bytes(site.files()["reference/scenarios.zip"])
+    with zipfile.ZipFile(tmp_path / "scenarios.zip") as archive:
+        archive.extractall(tmp_path)
+    shipped = {file.relative_to(ROOT) for file in (ROOT / "scenarios").rglob("*.toml")}
+    assert {file.relative_to(tmp_path) for file in tmp_path.rglob("*.toml")} == shipped
+    for file in shipped:
+        if "sweeps" not in file.parts:
+            Scenario.load(tmp_path / file)
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_the_site_links_to_the_playground_if_it_is_built(
+    built: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.html"
+    if built:
+        page.write_text("<title>playground</title>")
+    monkeypatch.setattr(site, "PLAYGROUND", page)
+    linked = "](../playground.html)" in site.pages()["guides/playground.md"]
+    assert linked == ("playground.html" in site.files()) == built
 
 
 def test_equations_become_mathml(made: dict[str, str]) -> None:

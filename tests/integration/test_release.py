@@ -39,6 +39,15 @@ def test_all_metadata_agree() -> None:
     assert all((ROOT / name).is_file() for name in project["license-files"])
 
 
+def test_the_page_on_citing_has_the_version_year_and_title_of_the_citation_file() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    entry = dict(re.findall(r"^  (\w+) += \{?(.+?)\}?,?$", (ROOT / "docs/reference/cite.md").read_text(), re.MULTILINE))
+    assert entry["version"] == citation["version"]
+    assert int(entry["year"]) == citation["date-released"].year
+    assert entry["title"].replace("{", "").replace("}", "") == citation["title"]
+    assert entry["doi"].startswith("10.")
+
+
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
 def test_the_licences_of_what_is_linked_in_are_those_of_today() -> None:
     notices = module("notices")
