@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import pytest
 
 import fullpipe
@@ -68,7 +69,9 @@ def test_a_killed_command_ends_with_the_same_bytes(folder: Path, command: str) -
     line = [PROGRAM, *COMMANDS[command]]
 
     def environment(name: str) -> dict[str, str]:
-        return os.environ | {"XDG_CACHE_HOME": str(folder / f"cache-{name}")}
+        # Matplotlib's fonts stay where they are: building their list is reported on standard error.
+        fonts = {"MPLCONFIGDIR": matplotlib.get_cachedir()}
+        return os.environ | fonts | {"XDG_CACHE_HOME": str(folder / f"cache-{name}")}
 
     def end(name: str) -> tuple[bytes, dict[str, bytes], float]:
         begun = time.monotonic()
