@@ -52,6 +52,12 @@ def test_a_comparison_shows_its_seeds_where_there_are_several() -> None:
     assert repr(Comparison({"bic": [by_hand(), by_hand()]})) == "<Comparison of bic, 2 seeds>"
 
 
+def test_two_seeds_show_that_nothing_is_random(runs: Runs) -> None:
+    """The stand-in takes two seeds at most, and gives all the same result."""
+    quiet = compare(Scenario(**SCENARIO), ["bic", "reno"])
+    assert (quiet.exact, quiet.seeds, len(runs.asked)) == (True, 1, 1)
+
+
 def test_a_keyword_that_is_none_is_refused(small: Scenario) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'wrokers'; did you mean 'workers'"):
         run_many({1: small}, wrokers=2)  # type: ignore[call-arg,unused-ignore]

@@ -233,6 +233,9 @@ def test_one_run_beyond_a_limit_breaks_it() -> None:
     assert kept is not None
     assert broken is not None
     assert (kept.verdict, broken.verdict) == (NO_WORSE, WORSE)
+    # A limit is no estimate: how far the largest value is beyond it, without an interval.
+    assert (broken.mean, broken.ci95, broken.margin, broken.p, broken.seeds) == (1, 0, 0, 0, 3)
+    assert (kept.mean, kept.ci95, kept.margin, kept.p, kept.seeds) == (0, 0, 0, 1, 2)
     assert at_most([None], 9) is None
 
 

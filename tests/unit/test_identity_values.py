@@ -208,6 +208,19 @@ def test_version_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     identity._version_of.cache_clear()
 
 
+def test_functions_of_installed_packages_are_known_by_version_and_others_by_code() -> None:
+    def one(x: float) -> float:
+        return x + 1
+
+    def other(x: float) -> float:
+        return x + 2
+
+    other.__qualname__ = one.__qualname__
+    assert hash_of(one) != hash_of(other)
+    one.__module__ = other.__module__ = "json"
+    assert hash_of(one) == hash_of(other)
+
+
 def test_installed_modules_are_told_from_the_users(folder: Path) -> None:
     (folder / "own_plain.py").write_text("")
     assert identity.is_installed("json", sys.modules["json"])

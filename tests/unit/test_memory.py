@@ -130,6 +130,10 @@ def test_what_is_no_limit(memory_bytes: int) -> None:
         fullpipe.run(WINDOWS, memory=memory_bytes)
 
 
+def test_the_limits_themselves_are_limits() -> None:
+    assert [share_bytes(1, memory) for memory in (1, 2**63 - 1)] == [1, 2**63 - 1]
+
+
 @pytest.mark.parametrize("command", ["compare", "sweep", "size"])
 def test_the_option(program: Program, tmp_path: Path, command: str) -> None:
     axes = '\n[sweep]\n"flows.count" = [1]\n' if command == "sweep" else ""
