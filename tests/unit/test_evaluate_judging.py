@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from fullpipe.experiments.evaluate.card import _where
 from fullpipe.experiments.evaluate.cell import Beside, Camps, Cell, Metric, Role, Setting
-from fullpipe.experiments.evaluate.judging import JudgedCell, Runs, judge_cell, unclear
+from fullpipe.experiments.evaluate.judging import JudgedCell, Runs, corrected, judge_cell, unclear
 from fullpipe.experiments.evaluate.rules import (
     BETTER,
     INCONCLUSIVE,
@@ -262,6 +263,27 @@ def test_the_kernels_values_stand_beside_and_judge_nothing() -> None:
     assert one.linux["cubic"] == pytest.approx([200, 300])
     (without,) = judge_cell(cell, [SETTING], here, Runs()).compared
     assert without.linux == {}
+
+
+def test_holms_correction_leaves_what_many_comparisons_cannot_show_inconclusive() -> None:
+    """Of three p-values the least is compared with 0.05/3, and the next with 0.05/2; the first one beyond ends it."""
+    cell = Cell("c", ("5.1.4",), "t", [SETTING], [DELAY])
+    worse = judged(DELAY, [0.2] * 3, [0.1] * 3, [0.1] * 3)
+
+    def of(p: float, **changes: Any) -> Any:
+        return replace(worse, judgement=replace(worse.judgement, p=p), **changes)
+
+    cells = [
+        JudgedCell(cell, [of(0.001), of(0.04), of(0.04, starved=True)]),
+        JudgedCell(cell, [of(0.045, verdict=NO_WORSE), of(0.9, verdict=INFORMATION), replace(worse, judgement=None)]),
+    ]
+    first, second = corrected(cells)
+    assert [(one.verdict, one.among_many) for one in first.compared] == [
+        (WORSE, False),
+        (INCONCLUSIVE, True),
+        (WORSE, False),
+    ]
+    assert list(second.compared) == list(cells[1].compared)
 
 
 def test_a_cell_without_a_word_says_why() -> None:

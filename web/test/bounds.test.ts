@@ -57,7 +57,9 @@ test("words have their colors, and a long text has none", () => {
   );
   assert.equal(coloured("  rate = 1", TOML, null), '<b class="key">  rate</b> = <b class="number">1</b>\n');
   assert.equal(coloured("<&", TOML, null), "&lt;&amp;\n");
-  const long = "1 ".repeat(MOST_COLOURED / 2 + 1);
+  const most = "1 ".repeat(MOST_COLOURED / 2);
+  assert.notEqual(coloured(most, TOML, null), `${most}\n`);
+  const long = `${most} `;
   assert.equal(coloured(long, TOML, null), `${long}\n`);
 });
 
