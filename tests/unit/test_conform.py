@@ -19,19 +19,20 @@ CUBIC_FAULTS = [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 22, 
 """Faults of the reference CUBIC: each is the number of a rule."""
 
 BBR_FAULTS = [
-    ("B01", "full_bw_rounds", 1),
-    ("B01", "full_bw_rounds", 8),
-    ("B03", "drain_pacing_gain", 0.35),
-    ("B08", "down_pacing_gain", 0.75),
-    ("B10", "probe_rtt_duration", 2.0),
-    ("B14", "min_pipe_cwnd", 1.0),
-    ("B15", "up_pacing_gain", 1.0),
-    ("S1", "startup_pacing_gain", 2.0),
-    ("S14", "up_pacing_gain", 1.5),
-    ("S3", "pacing_margin", 0.05),
-    ("S9", "probe_rtt_interval", 10.0),
+    ("B01", {"full_bw_rounds": 1}),
+    ("B01", {"full_bw_rounds": 8}),
+    ("B03", {"drain_pacing_gain": 0.35}),
+    ("B08", {"down_pacing_gain": 0.75}),
+    ("B10", {"probe_rtt_duration": 2.0}),
+    ("B14", {"min_pipe_cwnd": 1.0}),
+    ("B15", {"up_pacing_gain": 1.0}),
+    ("B17", {"loss_threshold": 0.5, "beta": 0.99, "up_pacing_gain": 1.5}),
+    ("S1", {"startup_pacing_gain": 2.0}),
+    ("S14", {"up_pacing_gain": 1.5}),
+    ("S3", {"pacing_margin": 0.05}),
+    ("S9", {"probe_rtt_interval": 10.0}),
 ]
-"""Rule, parameter of the built-in BBRv3, and a wrong value."""
+"""Rule, and wrong parameters of the built-in BBRv3."""
 
 
 @cache
@@ -53,8 +54,8 @@ def measured(rules: str) -> set[str]:
 
 def test_every_measured_rule_has_a_planted_fault() -> None:
     assert {f"C{fault:02}" for fault in CUBIC_FAULTS} == measured("rfc9438")
-    # B16, S2, and S13: the estimate and the order of rates have no parameter; see the test of a scripted controller.
-    assert {name for name, *_ in BBR_FAULTS} | {"B16", "S2", "S13"} == measured("bbr")
+    # B12, B13, B16, S2, and S13: no parameter of BBRv3 breaks them; see the test of a scripted controller.
+    assert {name for name, *_ in BBR_FAULTS} | {"B12", "B13", "B16", "S2", "S13"} == measured("bbr")
 
 
 def test_the_reference_cubic_follows_every_measured_rule() -> None:
@@ -80,12 +81,12 @@ def test_bbr3_follows_every_measured_rule() -> None:
     assert {each.rule.id for each in found.rules if each.verdict == PASS} == measured("bbr")
 
 
-@pytest.mark.parametrize(("rule", "parameter", "value"), BBR_FAULTS)
-def test_a_rule_of_bbr_fails_on_its_fault(rule: str, parameter: str, value: float) -> None:
-    assert verdict("bbr", rule, {"name": "bbr3", parameter: value}) == FAIL
+@pytest.mark.parametrize(("rule", "parameters"), BBR_FAULTS)
+def test_a_rule_of_bbr_fails_on_its_fault(rule: str, parameters: dict[str, float]) -> None:
+    assert verdict("bbr", rule, {"name": "bbr3", **parameters}) == FAIL
 
 
-@fullpipe.algorithm("scripted-bbr", inspect=["phase", "pacing_bps", "bw_bps", "max_bw_bps"])
+@fullpipe.algorithm("scripted-bbr", inspect=["phase", "pacing_bps", "bw_bps", "max_bw_bps", "extra_acked_packets"])
 class Scripted:
     """Controller that shows a falling pacing rate in Startup, and a bandwidth that it never measured."""
 
@@ -95,6 +96,7 @@ class Scripted:
     pacing_bps: float = 10e6
     bw_bps: float = 30e6
     max_bw_bps: float = 30e6
+    extra_acked_packets: float = 0.0
 
     def on_ack(self, flow, _ack):  # type: ignore[no-untyped-def]
         self.pacing_bps = 10e6 - 1e6 * flow.now_s / 20
@@ -103,7 +105,7 @@ class Scripted:
         self.cwnd = 10.0
 
 
-@pytest.mark.parametrize("rule", ["S2", "S13", "B16"])
+@pytest.mark.parametrize("rule", ["S2", "S13", "B12", "B13", "B16"])
 def test_rules_of_bbr_fail_for_a_controller_that_shows_wrong_rates(rule: str) -> None:
     assert verdict("bbr", rule, "scripted-bbr") == FAIL
 
