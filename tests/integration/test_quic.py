@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import fullpipe
 from conftest import ROOT, module_of
 
 PROGRAM = ROOT / "target/debug/fullpipe-quic"
@@ -46,6 +47,48 @@ def test_faults_are_a_line() -> None:
         done = fullpipe_quic(*arguments, status=2)
         assert done.stdout == ""
         assert len(done.stderr.splitlines()) == 1
+
+
+DIFFERENCES = {
+    "quinn-cubic": {
+        # t begins with the cut (lines 131 and 182).
+        "C06": (-0.3, 0.5),
+        # 0.3 W_max in place of W_max - cwnd_epoch (lines 39 and 197): W_cubic(0) is 0.595 windows, below the window,
+        # and K is (0.255/0.15)^(1/3) = 1.19 times as long. At 108 packets the middle of the curve is 0.66 s later,
+        # 3.3 round trips, and steps; t begins with the cut.
+        "C14": (2.75, 4.75),
+        # Alpha never becomes 1 (lines 51 to 56): 9/17 packets.
+        "C10": (0.49, 0.57),
+        # cwnd_epoch is 0.7 W_max (line 53), 0.595 windows: 6.3 packets less at 60 packets, the growth of twelve round
+        # trips.
+        "C12": (0.0, 2.5),
+        # Nothing ends slow start (lines 111 to 113).
+        "C22": (1.0, 1.0),
+    },
+    "s2n-cubic": {
+        # The window before the cut is compared, as in RFC 8312 (lines 820 and 824).
+        "C16": (0.835, 0.865),
+        # Alpha never becomes 1 (lines 771 to 776).
+        "C10": (0.49, 0.57),
+        # cwnd_epoch is 0.7 W_max (line 772).
+        "C12": (0.5, 3.5),
+    },
+}
+"""Rules of RFC 9438 that a library's CUBIC does not follow, and the values by its code, calculated by hand.
+
+Lines are of quinn-proto 0.11.19, src/congestion/cubic.rs, and s2n-quic-core 0.91.0, src/recovery/cubic.rs.
+"""
+
+
+@pytest.mark.parametrize("algorithm", DIFFERENCES)
+def test_rules_of_rfc9438_that_a_library_follows(algorithm: str) -> None:
+    found = {each.rule.id: each for each in fullpipe.conform(algorithm, program=str(PROGRAM)).rules}
+    rules = ("C01", "C05", "C06", "C09", "C10", "C12", "C14", "C16", "C22")
+    assert {rule for rule in rules if found[rule].verdict == "fail"} == set(DIFFERENCES[algorithm])
+    for rule, (low, high) in DIFFERENCES[algorithm].items():
+        measured = found[rule].measured
+        assert measured is not None
+        assert low <= measured <= high, rule
 
 
 def test_recorded_metrics_are_near_those_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,6 @@
-//! Scenarios with QUIC libraries' controllers beside the built-in algorithms, and what RFC 9438 asks of any of them.
+//! Scenarios with the controllers of QUIC libraries and the built-in algorithms.
 
 use fullpipe_sim::{Catalogue, Report, Simulation};
-
-pub mod rfc9438;
 
 /// The built-in algorithms and all of the libraries'.
 pub fn catalogue() -> Catalogue {

@@ -1,30 +1,30 @@
 //! `fullpipe-quic [--json] SCENARIO.toml`: runs a scenario whose flows may name quinn-proto's and s2n-quic-core's controllers
-//! beside the built-in algorithms, and prints what each flow got and what each link did. `fullpipe-quic --rfc9438 ALGORITHM` says which of RFC
-//! 9438's rules it follows, as far as its windows show it.
+//! or the built-in algorithms, and prints the metrics of each flow and link. `--series` adds the series of the flows, which
+//! `fullpipe conform NAME --program fullpipe-quic` reads.
 
-use fullpipe_quic::rfc9438::RULES;
 use fullpipe_sim::{Report, Simulation};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: fullpipe-quic [--json] SCENARIO.toml, or fullpipe-quic --rfc9438 ALGORITHM";
+const USAGE: &str = "usage: fullpipe-quic [--json [--series]] SCENARIO.toml";
 
-/// What is asked for.
-enum Asked {
-    Run { json: bool, file: PathBuf },
-    Rules { algorithm: String },
+/// Format of the output.
+#[derive(Clone, Copy, PartialEq)]
+enum Output {
+    Table,
+    Json,
+    Series,
 }
 
 fn main() -> ExitCode {
     match arguments(std::env::args().skip(1)) {
-        Ok(Asked::Run { json, file }) => run(json, &file),
-        Ok(Asked::Rules { algorithm }) => rules(&algorithm),
+        Ok((output, file)) => run(output, &file),
         Err(fault) => fail(&fault, 2),
     }
 }
 
-fn run(json: bool, file: &Path) -> ExitCode {
+fn run(output: Output, file: &Path) -> ExitCode {
     let scenario = std::fs::read_to_string(file).map_err(|fault| fault.to_string()).and_then(|text| {
         let folder = file.parent().unwrap_or(Path::new("."));
         fullpipe_quic::catalogue().read_toml_in(&text, folder).map_err(|problem| problem.to_string())
@@ -38,8 +38,8 @@ fn run(json: bool, file: &Path) -> ExitCode {
         Err(fault) => return fail(&format!("{}: {fault}", file.display()), 2),
     };
     match simulation.report() {
-        Ok(report) if json => println!("{}", object(&report)),
-        Ok(report) => print!("{}", table(&report)),
+        Ok(report) if output == Output::Table => print!("{}", table(&report)),
+        Ok(report) => println!("{}", object(&report, output == Output::Series)),
         Err(fault) => return fail(&fault.to_string(), 1),
     }
     ExitCode::SUCCESS
@@ -50,41 +50,19 @@ fn fail(what: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-fn arguments(given: impl Iterator<Item = String>) -> Result<Asked, String> {
+fn arguments(given: impl Iterator<Item = String>) -> Result<(Output, PathBuf), String> {
     let (flags, names): (Vec<String>, Vec<String>) = given.partition(|argument| argument.starts_with('-'));
     let Ok([name]) = <[String; 1]>::try_from(names) else { return Err(USAGE.to_owned()) };
     match flags.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => Ok(Asked::Run { json: false, file: name.into() }),
-        ["--json"] => Ok(Asked::Run { json: true, file: name.into() }),
-        ["--rfc9438"] => Ok(Asked::Rules { algorithm: name }),
+        [] => Ok((Output::Table, name.into())),
+        ["--json"] => Ok((Output::Json, name.into())),
+        ["--json", "--series"] | ["--series", "--json"] => Ok((Output::Series, name.into())),
         _ => Err(format!("unknown options {} ({USAGE})", flags.join(" "))),
     }
 }
 
-/// Rule by rule, what the RFC asks and what the algorithm does.
-fn rules(algorithm: &str) -> ExitCode {
-    if fullpipe_quic::catalogue().find(algorithm).is_none() {
-        return fail(&format!("no algorithm is called {algorithm:?} ({USAGE})"), 2);
-    }
-    println!("{:8} {:42} {:>15} {:>9}", "RFC 9438", "what", "asked", algorithm);
-    for rule in RULES {
-        let (low, high) = (rule.follows.start(), rule.follows.end());
-        let measured = match (rule.measure)(algorithm) {
-            Ok(measured) => measured,
-            Err(fault) => return fail(&fault, 1),
-        };
-        let says = match measured {
-            None => "it has no such cut".to_owned(),
-            Some(value) if rule.follows.contains(&value) => format!("{value:>9.2} follows"),
-            Some(value) => format!("{value:>9.2} differs"),
-        };
-        println!("{:8} {:42} {:>15} {says}", rule.section, rule.what, format!("{low} to {high}"));
-    }
-    ExitCode::SUCCESS
-}
-
 /// One object; rates in bits per second, times in seconds, windows in packets. What has no value is null.
-fn object(report: &Report) -> Value {
+fn object(report: &Report, with_series: bool) -> Value {
     let flows = report.flows.iter().map(|flow| {
         json!({
             "name": flow.name,
@@ -108,11 +86,19 @@ fn object(report: &Report) -> Value {
             "max_queue_packets": link.forward.max_queue_packets,
         })
     });
-    json!({
+    let mut all = json!({
         "flows": flows.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
         "jain_index": report.jain_index,
-    })
+    });
+    if with_series {
+        let series = &report.flow_series;
+        let mut columns: Map<String, Value> =
+            series.columns.iter().map(|(name, values)| (name.to_string(), json!(values))).collect();
+        columns.insert("t_s".to_owned(), json!(series.t_s));
+        all["series"] = Value::Object(columns);
+    }
+    all
 }
 
 fn table(report: &Report) -> String {

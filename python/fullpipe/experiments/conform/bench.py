@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from fullpipe.errors import FullpipeError, InputError, ScenarioError
 from fullpipe.runs.engines import run
 from fullpipe.scenario import Scenario
 
-__all__ = ["Bench", "Curve", "Cut", "Series"]
+__all__ = ["Bench", "Curve", "Cut", "Series", "simulated_by"]
 
 CUT = 0.9
 """Ratio of two successive windows below which the window was cut."""
@@ -86,6 +91,45 @@ class Series:
         ]
 
 
+def simulated(tree: Mapping[str, Any]) -> Series:
+    """Series of a run in this process."""
+    result = run(Scenario.from_dict(tree))
+    return Series(result.series.to_pydict(), result.figures())
+
+
+def simulated_by(program: str) -> Callable[[Mapping[str, Any]], Series]:
+    """Function that runs a scenario in a program with further controllers, such as ``fullpipe-quic``.
+
+    Args:
+        program: The program. It takes ``--json --series`` and a scenario file.
+    """
+
+    def simulate(tree: Mapping[str, Any]) -> Series:
+        import tomli_w
+
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "scenario.toml")
+            file.write_text(tomli_w.dumps(tree), encoding="utf-8")
+            try:
+                done = subprocess.run(
+                    [program, "--json", "--series", file], capture_output=True, text=True, check=False
+                )
+            except OSError as error:
+                raise InputError(f"{program}: can't be run: {error.strerror}") from None
+        if done.returncode:
+            said = done.stderr.strip().replace(str(file), "scenario")
+            if done.returncode == 2:
+                raise ScenarioError("", said, program)
+            raise FullpipeError(f"{program}: {said}")
+        try:
+            found = json.loads(done.stdout)
+            return Series(found["series"], found["flows"][0])
+        except (ValueError, KeyError, IndexError, TypeError):
+            raise InputError(f"{program}: prints no series of a flow with --json --series") from None
+
+    return simulate
+
+
 @dataclass
 class Bench:
     """Simulations of one controller. Each scenario runs once.
@@ -93,10 +137,12 @@ class Bench:
     Attributes:
         algorithm: The controller, as scenarios have it.
         stopped: Function that is called before each run, and raises to stop.
+        simulate: Function that runs a scenario.
     """
 
     algorithm: str | Mapping[str, Any]
     stopped: Callable[[], None] = lambda: None
+    simulate: Callable[[Mapping[str, Any]], Series] = simulated
     _made: dict[str, Series] = field(default_factory=dict)
 
     def run(self, link: Mapping[str, Any], duration_s: float, **keys: Any) -> Series:
@@ -117,8 +163,7 @@ class Bench:
         name = repr(tree)
         if name not in self._made:
             self.stopped()
-            result = run(Scenario.from_dict(tree))
-            self._made[name] = Series(result.series.to_pydict(), result.figures())
+            self._made[name] = self.simulate(tree)
         return self._made[name]
 
     def losses(self, rtt_s: float, bursts: Sequence[tuple[float, float]], duration_s: float, **keys: Any) -> Series:

@@ -10,7 +10,7 @@ from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.text import unknown, with_params
 from fullpipe.errors import InputError
 from fullpipe.experiments.conform.bbr import RULES as BBR
-from fullpipe.experiments.conform.bench import Bench
+from fullpipe.experiments.conform.bench import Bench, simulated_by
 from fullpipe.experiments.conform.quic import RATE_LIMITED, RFC9002
 from fullpipe.experiments.conform.rfc9438 import RULES as RFC9438
 from fullpipe.experiments.conform.rule import BINDING, FAIL, SKIPPED, Rule, Verdict
@@ -34,6 +34,7 @@ def conform(
     controller: str | Mapping[str, object] | type,
     rules: str = "rfc9438",
     *,
+    program: str | None = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
 ) -> Conformance:
@@ -42,6 +43,8 @@ def conform(
     Args:
         controller: Name, table such as ``{"name": "cubic", "beta": 0.8}``, declared class, or file as for `evaluate`.
         rules: "rfc9438", "rfc9002", "bbr", or "ratelimited".
+        program: Program with further controllers, such as ``fullpipe-quic``, that runs the scenarios; None for the
+            simulator in this process.
         progress: Called with the number of judged rules, and of all rules.
         stop: As for `run_many`.
 
@@ -52,9 +55,13 @@ def conform(
     """
     if rules not in RULES:
         raise InputError(unknown("rules", rules, RULES))
-    algorithm: Any = as_algorithm(controller)
-    Scenario.from_dict({**ALONE, "flows": [{"algorithm": algorithm}]})
-    bench = Bench(algorithm, lambda: check_stop(stop))
+    if program is None:
+        algorithm: Any = as_algorithm(controller)
+        Scenario.from_dict({**ALONE, "flows": [{"algorithm": algorithm}]})
+        bench = Bench(algorithm, lambda: check_stop(stop))
+    else:
+        algorithm = controller
+        bench = Bench(algorithm, lambda: check_stop(stop), simulated_by(program))
     verdicts: list[Verdict] = []
     for rule in RULES[rules]:
         if progress is not None:

@@ -190,7 +190,7 @@ def timeout(bench: Bench) -> tuple[float, float, Curve]:
     fallen = [t for t, window in windows.points if t > 7.0 and window <= 2.0]
     before = known(windows.at(7.0), "7 s")
     if not fallen and series.metrics["timeouts"]:
-        return before, before, windows  # no response to the timeout
+        return before, min(windows.between(7.0, 12.0)), windows  # the window stays above the loss window
     if not fallen:
         raise Skip("the outage causes no timeout")
     threshold = known(series.curve("ssthresh_packets").at(fallen[0]), "a slow-start threshold")
@@ -205,6 +205,8 @@ def timeout_threshold(bench: Bench) -> float:
 def timeout_growth(bench: Bench) -> float:
     """Growth in 5 s of congestion avoidance after a timeout: 0.4 * 5^3 = 50 packets."""
     _, threshold, windows = timeout(bench)
+    if min(windows.between(7.0, 12.0)) > 2.0:
+        raise Skip("the window does not fall to the loss window by a timeout")
     after = [point for point in windows.points if point[0] > 8.0]
     start_s = known(Curve(after).reaches(threshold), "the slow-start threshold")
     return known(windows.at(start_s + 5.0), "5 s of congestion avoidance") - threshold
