@@ -1,4 +1,4 @@
-"""Additive increase, multiplicative decrease, as an algorithm of one's own."""
+"""Additive increase, multiplicative decrease, as a custom algorithm."""
 
 import fullpipe
 
@@ -11,9 +11,9 @@ class Aimd(fullpipe.Classic):
     beta: float = 0.5
 
     def increase(self, w, flow, ack):
-        """What an ACK adds to a window of w segments: alpha a round trip."""
+        """Increase per ACK of a window of w segments: alpha per round trip."""
         return self.alpha / w
 
     def decrease(self, w, flow, signal):
-        """What congestion leaves of it."""
+        """Window after a loss, a mark, or a timeout."""
         return self.beta * w

@@ -1,4 +1,4 @@
-//! An AIMD of one's own, beside CUBIC: the algorithm, a scenario that names it, a run.
+//! A custom AIMD that competes with CUBIC: the algorithm, a scenario that names it, and a run.
 
 use fullpipe_cc::params::{Info, Param};
 use fullpipe_cc::{Ack, Classic, Flow, Response, Signal};
@@ -6,8 +6,8 @@ use fullpipe_sim::{Catalogue, Simulation};
 use std::error::Error;
 
 const AIMD: Info = Info::new("my-aimd", "none yet").params(&[
-    Param::number("alpha", 1.0, 0.1, 10.0, "Increase a round trip, segments."),
-    Param::number("beta", 0.5, 0.1, 0.9, "Part of the window that a loss leaves."),
+    Param::number("alpha", 1.0, 0.1, 10.0, "Increase per round trip, segments."),
+    Param::number("beta", 0.5, 0.1, 0.9, "Multiplicative decrease factor."),
 ]);
 
 struct Aimd {
@@ -15,7 +15,7 @@ struct Aimd {
     beta: f64,
 }
 
-/// Slow start, floors and timeouts are the frame's, `Classic`.
+/// `Classic` adds slow start, the minimum window, and timeouts.
 impl Response for Aimd {
     fn increase(&mut self, w: f64, _: &Flow, _: &Ack) -> f64 {
         self.alpha / w
