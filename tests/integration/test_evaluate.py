@@ -91,12 +91,12 @@ def test_bufferbloat_is_addressed_by_what_keeps_queues_short(name: str, addresse
 def test_the_first_bbr_loses_too_much_in_short_buffers(cache: Path) -> None:
     """RFC 9743, 5.1.3: below about one and a half BDP, which later versions have mended."""
     first, third = (evaluate(name, only=["bbr1-zone"], cache=cache, seeds=6) for name in ("bbr", "bbr3"))
-    lost = figure(first, "bbr1-zone", "2 flows, 0.5 BDP: loss")
+    lost = figure(first, "bbr1-zone", "2 flows, 0.5 BDP: Loss")
     assert lost["verdict"] == "worse"
     assert mean(lost["times_tcp"]["candidate"]) > 30
     assert 1 < mean(lost["times_tcp"]["cubic"]) < 3
-    assert figure(first, "bbr1-zone", "2 flows, 2 BDP: loss")["verdict"] == "no worse"
-    lost = figure(third, "bbr1-zone", "2 flows, 0.5 BDP: loss")
+    assert figure(first, "bbr1-zone", "2 flows, 2 BDP: Loss")["verdict"] == "no worse"
+    lost = figure(third, "bbr1-zone", "2 flows, 0.5 BDP: Loss")
     assert (lost["verdict"], lost["of_rates"]) == ("no worse", True)
     assert mean(lost["times_tcp"]["candidate"]) < 10
 

@@ -77,10 +77,10 @@ def test_a_real_kernel_stands_beside_and_gives_no_word(tmp_path: Path, guest: Gu
     beside = evaluate("cubic", only=["bloat", "iot"], seeds=2, cache=tmp_path, engine="linux")
     # Both standards, of which the candidate is one, in the two buffers of the quick profile, two seeds each.
     assert len(guest.ran) == 2 * 2 * 2
-    one = figure(beside, "bloat", "10 BDP: median queueing delay")
+    one = figure(beside, "bloat", "10 BDP: p50 queueing delay")
     assert len(one["linux"]["candidate"]) == 2
     assert one["linux"]["candidate"] == one["linux"]["cubic"] != one["candidate"]
-    assert "linux" not in figure(beside, "iot", "1 MB: completion time")
+    assert "linux" not in figure(beside, "iot", "1 MB: Completion")
     kernel = beside.data["linux"]
     assert kernel["kernel"] == "linux-image-6.1.0-test"
     assert (kernel["seeds"], kernel["settings"], kernel["failed_runs"]) == (2, 2, 0)
@@ -110,8 +110,8 @@ def test_what_the_kernel_does_not_tell_is_said(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(measure, "metrics", measured)
     card = evaluate("cubic", only=["bloat"], seeds=2, cache=tmp_path, engine="linux")
-    assert figure(card, "bloat", "10 BDP: median queueing delay")["linux"] == {}
-    assert figure(card, "bloat", "10 BDP: mean RTT")["linux"]["newreno"][0] > 0
+    assert figure(card, "bloat", "10 BDP: p50 queueing delay")["linux"] == {}
+    assert figure(card, "bloat", "10 BDP: Mean RTT")["linux"]["newreno"][0] > 0
     page = card_page(card.data)
     assert page.count("On Linux: unknown, because the kernel does not report it.") == 2
     assert '<th scope="col">Linux, 2 seeds</th>' in page
@@ -156,7 +156,7 @@ def test_figures_change_sides() -> None:
 def test_a_machine_that_fails_takes_its_own_run_alone(tmp_path: Path, guest: Guest) -> None:
     guest.fails = lambda tree: (tree["flows"][0]["algorithm"], tree["seed"]) == ("newreno", 1)
     card = evaluate("cubic", only=["bloat"], seeds=2, cache=tmp_path, engine="linux")
-    one = figure(card, "bloat", "1 BDP: mean RTT")["linux"]
+    one = figure(card, "bloat", "1 BDP: Mean RTT")["linux"]
     assert one["newreno"][0] is None
     assert one["newreno"][1] > 0
     assert None not in one["cubic"]
@@ -313,14 +313,14 @@ def test_a_shortened_column_of_a_real_kernel(tmp_path: Path, monkeypatch: pytest
     assert card.data["linux"]["failed_runs"] == 0
     assert card.data["linux"]["settings"] == 4
     for buffer in ("1 BDP", "10 BDP"):
-        used = figure(card, "bloat", f"{buffer}: utilization")
+        used = figure(card, "bloat", f"{buffer}: Utilization")
         for role in ("candidate", "newreno", "cubic"):
             assert used["linux"][role] == [pytest.approx(mean(used[role]), abs=5)]
-        assert figure(card, "bloat", f"{buffer}: median queueing delay")["linux"] == {}
+        assert figure(card, "bloat", f"{buffer}: p50 queueing delay")["linux"] == {}
     # 125 and 1250 packets of 2.4 ms each: at most 300 and 3000 ms.
-    rtts = [figure(card, "bloat", f"{buffer}: mean RTT")["linux"]["newreno"] for buffer in ("1 BDP", "10 BDP")]
+    rtts = [figure(card, "bloat", f"{buffer}: Mean RTT")["linux"]["newreno"] for buffer in ("1 BDP", "10 BDP")]
     assert max(rtts[0]) < 30 + 300 + 10 < min(rtts[1])
-    lost = figure(card, "shallow", "10 flows, 50 Mbit/s: loss")["linux"]
+    lost = figure(card, "shallow", "10 flows, 50 Mbit/s: Loss")["linux"]
     assert all(value > 0 for values in lost.values() for value in values)
     harm = figure(card, "duel", "1 BDP: Goodput harm to newreno")
     assert all(0 <= value <= 1 for values in harm["linux"].values() for value in values)

@@ -40,7 +40,7 @@ class OneCut:
             self.cwnd = 1.0
 
 
-GOODPUTS = [f"200 Mbit/s, 100 ms, {buffer} BDP: goodput over the first 20 s" for buffer in ("0.25", "1")]
+GOODPUTS = [f"200 Mbit/s, 100 ms, {buffer} BDP: Goodput" for buffer in ("0.25", "1")]
 
 
 @pytest.mark.parametrize(("once", "allowed"), [(True, {"better", "no worse"}), (False, {"worse"})])

@@ -132,5 +132,5 @@ def test_a_baseline_of_the_deployed_is_nobodys_loss() -> None:
 
 def test_its_note_says_that_the_load_is_synthetic() -> None:
     (cell,) = CELLS
-    assert "synthetic and declared here" in cell.note
+    assert "synthetic load" in cell.note
     assert cell.missing == ""

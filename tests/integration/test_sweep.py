@@ -26,7 +26,7 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario, ScenarioError
 from fullpipe.errors import Cancelled, FullpipeError, InputError
-from fullpipe.experiments.sweep import Plan, load_plan
+from fullpipe.experiments.sweep import Plan, read_plan
 from fullpipe.experiments.sweep import plan as plans
 from fullpipe.experiments.sweep.axes import read_axes
 from fullpipe.experiments.sweep.directory import opened
@@ -328,7 +328,7 @@ def test_ended_early_it_keeps_what_it_has_told_of_and_goes_on_from_there(
 
 
 def test_only_one_sweep_at_a_time_in_a_directory(program: Program, sweep_file: Path, tmp_path: Path) -> None:
-    plan = load_plan(sweep_file)
+    plan = read_plan(sweep_file.read_text(), file=str(sweep_file))
     with opened(tmp_path / "out", plan):
         with pytest.raises(InputError, match="another command is writing"):
             fullpipe.experiments.sweep.sweep_plan(plan, out=tmp_path / "out")
@@ -592,7 +592,7 @@ def test_a_wrong_sweep(tmp_path: Path, case: str) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text(SWEEP.replace(before, after))
     with pytest.raises(ScenarioError) as caught:
-        load_plan(file)
+        read_plan(file.read_text(), file=str(file))
     (line,) = str(caught.value).splitlines()
     assert re.match(rf"{re.escape(str(file))}(:\d+)?: ", line)
     assert names in line

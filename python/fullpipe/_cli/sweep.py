@@ -12,6 +12,7 @@ from fullpipe.experiments.sweep import read_plan, sweep_plan
 from fullpipe.experiments.sweep.axes import find_axis, find_value
 from fullpipe.runs.engines import ENGINES
 from fullpipe.runs.figures import find_metric
+from fullpipe.runs.options import RunOptions
 
 __all__ = ["command"]
 
@@ -63,7 +64,7 @@ def command(
             find_axis(plan.axes, name)
     output.check(continues=True)
     with resumable(context, output.out), progress_bar(file, "runs") as progress:
-        outcome = sweep_plan(plan, engine=engine, kernel=kernel, out=output.out, progress=progress, **place)
+        outcome = sweep_plan(plan, RunOptions(progress=progress, **place), engine=engine, kernel=kernel, out=output.out)
     output.print(outcome, outcome.shown(output.columns, versus))
     if output.plot is not None and outcome.failed < plan.runs:
         outcome.plot(output.plot, x=x, metric=y or "goodput_bps", by=by)

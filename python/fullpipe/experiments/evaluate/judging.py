@@ -57,6 +57,11 @@ class Runs:
         self._rows: dict[tuple[str, str, Role], dict[int, Row]] = {}
         self._errors: dict[tuple[str, str, Role, int], str] = {}
 
+    @property
+    def all_failed(self) -> bool:
+        """Whether no run succeeded."""
+        return not any(row for rows in self._rows.values() for row in rows.values())
+
     def has(self, cell: str, setting: str, role: Role, seed: int) -> bool:
         """Whether the run exists."""
         return seed in self._rows.get((cell, setting, role), {})

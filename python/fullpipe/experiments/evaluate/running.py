@@ -117,54 +117,83 @@ def evaluate(
     if out is not None:
         check_free(out)
     called = called or (algorithm.__name__ if isinstance(algorithm, type) else _written(algorithm))
-    algorithm = as_algorithm(algorithm)
-    candidate, how, chosen, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
-    statement = statement or Statement()
+    asked = _asked(as_algorithm(algorithm), profile, only, seeds, flow_keys, statement)
     if dask is not None:
         check_scheduler(dask)
-    runs, there, kernel = Runs(), Runs(), None
-    failures: dict[str, str] = {}
+    runs, there = Runs(), Runs()
     options = RunOptions(workers, memory, stop, progress, dask)
+    few = asked.on_linux if engine == "linux" else {}
+    kernel = Kernel("", LINUX_SEEDS, 0, {}) if engine == "linux" else None
     with open_store(cache_directory("evaluate") if cache is None else cache) as store:
-        few = {place: min(counts[place], LINUX_SEEDS) for place in counts if engine == "linux" and on_linux(*place)}
         if few:
-            trees_there = (each.tree for each in needed(candidate, few, engine, deployed=False))
-            kernel = beside_linux.check(trees_there)
-        work = Work(store, candidate, options)
-        while True:
-            work.run(runs, counts, deployed=how.level >= STANDARD)
-            doubtful = [place for place in counts if counts[place] < how.most and unclear(*place, runs)]
-            if not doubtful:
-                break
-            for place in doubtful:
-                counts[place] = min(how.most, counts[place] + MORE_SEEDS)
-        if kernel is not None:
-            work = Work(store, candidate, options, engine)
+            version = beside_linux.check(each.tree for each in needed(asked.candidate, few, engine, deployed=False))
+        _run_until_clear(Work(store, asked.candidate, options), runs, asked)
+        if few:
+            work = Work(store, asked.candidate, options, engine)
             work.run(there, few, deployed=False)
-            failures = dict(work.failures)
-    cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
-    trees = {
-        (cell.id, setting.name, str(role)): {**tree, "seed": 1}
-        for cell, setting in counts
-        for role, tree in cell.roles(setting, candidate, how.level >= STANDARD).items()
-    }
-    command = _command(called, profile, seeds, engine)
+            kernel = Kernel(version, LINUX_SEEDS, len(few), work.failures)
     card = Card.of(
-        candidate.label,
+        asked.candidate.label,
         profile,
-        (how.seeds, max(counts.values(), default=how.seeds)),
-        dict(candidate.keys),
-        cells,
+        (asked.how.seeds, max(asked.counts.values(), default=asked.how.seeds)),
+        dict(asked.candidate.keys),
+        [judge_cell(cell, [s for c, s in asked.counts if c is cell], runs, there) for cell in asked.cells],
         runs,
-        trees,
-        statement,
-        command,
+        asked.trees(),
+        statement or Statement(),
+        _command(called, profile, seeds, engine),
         list(only or ()),
-        Kernel(kernel or "", LINUX_SEEDS, len(few), failures) if engine == "linux" else None,
+        kernel,
     )
     if out is not None:
         card.save(out)
     return card
+
+
+def _run_until_clear(work: Work, runs: Runs, asked: Asked) -> None:
+    """Makes the runs of a card, and adds seeds to configurations with an inconclusive verdict."""
+    counts, most = asked.counts, asked.how.most
+    doubtful = list(counts)
+    while doubtful:
+        work.run(runs, counts, deployed=asked.deployed)
+        doubtful = [place for place in counts if counts[place] < most and unclear(*place, runs)]
+        for place in doubtful:
+            counts[place] = min(most, counts[place] + MORE_SEEDS)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Request for a card.
+
+    Attributes:
+        candidate: Algorithm that is judged.
+        how: Extent.
+        cells: Test cases.
+        counts: Seeds of each configuration, which grow where the verdict is inconclusive.
+    """
+
+    candidate: Party
+    how: Profile
+    cells: Sequence[Cell]
+    counts: dict[tuple[Cell, Setting], int]
+
+    @property
+    def deployed(self) -> bool:
+        """Whether harm to deployed algorithms is measured too."""
+        return self.how.level >= STANDARD
+
+    @property
+    def on_linux(self) -> dict[tuple[Cell, Setting], int]:
+        """Seeds of the configurations that a real kernel runs."""
+        return {place: min(count, LINUX_SEEDS) for place, count in self.counts.items() if on_linux(*place)}
+
+    def trees(self) -> dict[tuple[str, str, str], Tree]:
+        """Scenarios with the first seed, by test case, configuration, and role."""
+        return {
+            (cell.id, setting.name, str(role)): {**tree, "seed": 1}
+            for cell, setting in self.counts
+            for role, tree in cell.roles(setting, self.candidate, self.deployed).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -238,15 +267,14 @@ def plan(
         InputError: A profile, engine, section, or test case is unknown, or the number of seeds is not allowed.
     """
     engines.check_engines([engine])
-    candidate, how, _, counts = _asked(as_algorithm(algorithm), profile, only, seeds, flow_keys, statement)
+    asked = _asked(as_algorithm(algorithm), profile, only, seeds, flow_keys, statement)
     with open_store(cache_directory("evaluate") if cache is None else cache) as store:
-        here = Work(store, candidate, RunOptions())
-        runs, kept, packets = _counted(here, counts, deployed=how.level >= STANDARD)
+        here = Work(store, asked.candidate, RunOptions())
+        runs, kept, packets = _counted(here, asked.counts, deployed=asked.deployed)
         there = (0, 0, 0.0)
         if engine == "linux":
-            few = {place: min(count, LINUX_SEEDS) for place, count in counts.items() if on_linux(*place)}
-            there = _counted(Work(store, candidate, RunOptions(), engine), few, deployed=False)
-    return Plan(runs, kept, packets, how.seeds, how.most, *there)
+            there = _counted(Work(store, asked.candidate, RunOptions(), engine), asked.on_linux, deployed=False)
+    return Plan(runs, kept, packets, asked.how.seeds, asked.how.most, *there)
 
 
 for _name, _value in (("plan", plan), ("Statement", Statement)):
@@ -267,8 +295,7 @@ def _asked(
     seeds: int | None,
     flow_keys: Mapping[str, object] | None,
     statement: Statement | None,
-) -> tuple[Party, Profile, list[Cell], dict[tuple[Cell, Setting], int]]:
-    """Candidate, profile, test cases, and initial number of seeds of each configuration."""
+) -> Asked:
     if profile not in PROFILES:
         raise InputError(unknown("profile", profile, PROFILES))
     how = PROFILES[profile]
@@ -288,7 +315,7 @@ def _asked(
         for setting in cell.settings
         if setting.level <= how.level
     }
-    return candidate, how, chosen, counts
+    return Asked(candidate, how, chosen, counts)
 
 
 def _packets(tree: Tree) -> float:

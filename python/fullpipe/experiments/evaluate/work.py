@@ -124,12 +124,14 @@ class Work:
         for each, address in zip(missing, addresses, strict=True):
             if self.find(address) is None:
                 wanted.setdefault(address, each.run)
-        self._make(wanted)
+        error = self._make(wanted)
         for each, address in zip(missing, addresses, strict=True):
             row = self.find(address)
             assert row is not None or address.hex() in self.failures
             row = turned(row) if row and each.turned else row or {}
             runs.add(each.cell.id, each.setting.name, each.role, each.seed, row, self.failures.get(address.hex()))
+        if error is not None and runs.all_failed:
+            raise error
 
     def address(self, wanted: Wanted) -> bytes:
         """Content address of a run; if its content is not known, its place in the card."""
@@ -141,7 +143,9 @@ class Work:
         """Row of an earlier run."""
         return self._rows.get(address) or self.store.find(address)
 
-    def _make(self, wanted: Mapping[bytes, Run]) -> None:
+    def _make(self, wanted: Mapping[bytes, Run]) -> BaseException | None:
+        """Makes runs by address; the last failure."""
+        error = None
         addresses = {run.number: address for address, run in wanted.items()}
         with closing(self._runner.rows(list(wanted.values()))) as steps:
             for done in steps:
@@ -149,10 +153,12 @@ class Work:
                 if done.row is not None:
                     self._rows[address] = done.row
                     continue
-                assert done.error is not None
-                self.failures[address.hex()] = error_line(done.error)
-                if len(self.failures) == len(wanted) or isinstance(done.error, InputError):
-                    raise done.error
+                error = done.error
+                assert error is not None
+                if isinstance(error, InputError):
+                    raise error
+                self.failures[address.hex()] = error_line(error)
+        return error
 
 
 def _build_of_linux() -> str:

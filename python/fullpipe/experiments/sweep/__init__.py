@@ -2,6 +2,6 @@
 
 from fullpipe.experiments.sweep.axes import Axis
 from fullpipe.experiments.sweep.plan import Plan
-from fullpipe.experiments.sweep.sweeping import Sweep, load_plan, read_plan, sweep, sweep_plan
+from fullpipe.experiments.sweep.sweeping import Sweep, read_plan, sweep, sweep_plan
 
-__all__ = ["Axis", "Plan", "Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
+__all__ = ["Axis", "Plan", "Sweep", "read_plan", "sweep", "sweep_plan"]

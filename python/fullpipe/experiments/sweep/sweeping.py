@@ -19,7 +19,7 @@ from fullpipe.runs.options import Progress, RunOptions
 from fullpipe.runs.pool import check_stop, count_workers
 from fullpipe.runs.results import Results
 from fullpipe.runs.runner import Keys, Runner
-from fullpipe.scenario import Scenario, parse, read_text
+from fullpipe.scenario import Scenario, parse
 
 if TYPE_CHECKING:
     import os
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fullpipe.experiments.sweep.table import Tables
     from fullpipe.plots.draw import Style
 
-__all__ = ["Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
+__all__ = ["Sweep", "read_plan", "sweep", "sweep_plan"]
 
 
 @shows_progress("runs")
@@ -78,30 +78,8 @@ def sweep(
     """
     scenario = Scenario.of(scenario)
     plan = Plan(scenario, read_axes(axes, scenario.file), seeds, lambda *_: check_stop(stop))
-    return sweep_plan(
-        plan,
-        engine=engine,
-        kernel=kernel,
-        out=out,
-        workers=workers,
-        dask=dask,
-        progress=progress,
-        stop=stop,
-        memory=memory,
-    )
-
-
-def load_plan(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Plan:
-    """Reads a sweep from a scenario file with a table ``[sweep]``: ``repeats``, and key paths with lists or ranges.
-
-    Args:
-        path: The file.
-        progress: Function that is called with the number of checked values and of all values.
-
-    Raises:
-        ScenarioError: The file is not readable or not TOML, has no such table, or has an error in it.
-    """
-    return read_plan(read_text(path), file=str(path), progress=progress)
+    options = RunOptions(workers, memory, stop, progress, dask)
+    return sweep_plan(plan, options, engine=engine, kernel=kernel, out=out)
 
 
 def read_plan(
@@ -112,14 +90,17 @@ def read_plan(
     seeds: int | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """Reads a sweep as `load_plan` does, from text.
+    """Reads a sweep from a scenario's text with a table ``[sweep]``: ``repeats``, and key paths with lists or ranges.
 
     Args:
         text: Content of the file.
         file: Name of the file in errors.
         change: Function that changes the scenario first.
         seeds: Runs of each combination; None for ``repeats`` of the table, or 1.
-        progress: As for `load_plan`.
+        progress: Function that is called with the number of checked values and of all values.
+
+    Raises:
+        ScenarioError: The text is not TOML, has no such table, or has an error in it.
     """
     tree = parse(text, file=file)
     table = tree.pop("sweep", None)
@@ -133,28 +114,24 @@ def read_plan(
 
 def sweep_plan(
     plan: Plan,
+    options: RunOptions | None = None,
     *,
     engine: str = "simulator",
     kernel: str | None = None,
     out: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
-    dask: object = None,
-    progress: Progress | None = None,
-    stop: threading.Event | None = None,
-    memory: int | str | None = None,
 ) -> Sweep:
     """Runs a plan; arguments and errors as for `sweep`."""
     from fullpipe.experiments.sweep.directory import opened
 
     check_engines([engine], kernel)
     plan = replace(plan, engine=engine if kernel is None else f"{engine} {kernel}")
-    count_workers(workers, plan.runs)
-    if isinstance(dask, str):
+    options = options or RunOptions()
+    count_workers(options.workers, plan.runs)
+    if isinstance(options.dask, str):
         from fullpipe.runs.cluster import check_scheduler
 
-        check_scheduler(dask)
-    options = RunOptions(workers, memory, stop, progress, dask)
-    check_stop(stop)
+        check_scheduler(options.dask)
+    check_stop(options.stop)
     runner = Runner(
         options, keys=Keys(plan.build, plan.algorithms), engine=engine, kernel=kernel, tolerates=(BaseException,)
     )
