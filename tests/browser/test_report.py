@@ -114,7 +114,7 @@ def test_values_are_read_off_series_zoomed_and_items_filtered(browser: Browser, 
     page = browser.new_page(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     page.goto(f"{page_file.as_uri()}#hyun-jang/table-1")
     article = page.locator("article:visible")
-    series = article.locator(".u-over")
+    series = article.locator(".series .u-over")
     series.first.wait_for()
     series.first.scroll_into_view_if_needed()
     # One cursor for all panels.
@@ -131,9 +131,10 @@ def test_values_are_read_off_series_zoomed_and_items_filtered(browser: Browser, 
     assert zoomed != values
     article.locator("button[aria-label='Whole run']").click()
     # A point tells its value.
-    article.locator(".picture svg").first.scroll_into_view_if_needed()
-    article.locator(".picture").first.locator(".charts > .grid-of svg").hover(position={"x": 150, "y": 220})
-    assert "reno" in page.locator("#tip").inner_text()
+    points = article.locator(".picture .plot .u-over").first
+    points.scroll_into_view_if_needed()
+    points.hover(position={"x": 110, "y": 210})
+    assert re.fullmatch(r"reno.*: [\d.]+ → 0\.8\d*", page.locator("#tip").inner_text())
     with page.expect_download() as download:
         article.locator("[data-of=checks]").click()
     first, second, *_ = Path(download.value.path()).read_text().splitlines()

@@ -177,3 +177,11 @@ def test_a_reversed_axis_goes_from_its_high_end() -> None:
     plot.panels[1].y.limits = (0, 5)
     found: Any = page_values(plot)
     assert [(panel["y"]["from"], panel["y"]["to"]) for panel in found["panels"]] == [(5, 0), (5, 0)]
+
+
+def test_points_over_time_are_kept_as_points() -> None:
+    plot = over_time(801)
+    plot.panels[0].line([16], [30], marker="o", linestyle="none", color=COLOURS[0], label="published")
+    found: Any = page_values(plot)
+    assert found["kind"] == "plot"
+    assert found["panels"][0]["marks"][2]["points"] == [[16, 30]]

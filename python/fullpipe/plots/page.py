@@ -42,10 +42,11 @@ class Packed(TypedDict):
 def page_values(plot: Plot) -> dict[str, object]:
     """The plot ready for JSON.
 
-    ``kind`` is ``time`` for series over time, with samples packed on one grid (`packed`), else ``plot``. Colors of
-    `LOOKS` have their names, other greys are ``neutral``, ``faint``, or ``text``.
+    ``kind`` is ``time`` for series over time without markers, with samples packed on one grid (`packed`), else
+    ``plot``. Colors of `LOOKS` have their names, other greys are ``neutral``, ``faint``, or ``text``.
     """
-    if not plot.over_time:
+    marked = any(line.look.get("marker") for panel in plot.panels for line in panel.lines)
+    if marked or not plot.over_time:
         shown = [{**_panel(plot, panel), "marks": _marks(panel)} for panel in plot.panels]
         return {"kind": "plot", "title": plot.title, "panels": shown}
     ends = [plot.limits(panel, "x") for panel in plot.panels]

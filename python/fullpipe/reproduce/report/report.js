@@ -1,4 +1,4 @@
-// The report's pictures, navigation and downloads. Works from a file, without network.
+// The report's plots, navigation and downloads. Works from a file, without network.
 (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
@@ -57,14 +57,7 @@
     if (axis.ticks) return axis.ticks.filter(([place]) => place >= low && place <= high);
     return (axis.log ? decades(low, high, count) : steps(low, high, count)).map((value) => [value, number(value)]);
   };
-  const scale = (axis, start, end) => {
-    const map = axis.log ? Math.log : (value) => value;
-    const low = map(axis.from);
-    const span = map(axis.to) - low || 1;
-    return (value) => start + ((map(value) - low) / span) * (end - start);
-  };
-
-  // Pictures without time: SVG in the page's colours
+  // Marks, as paths of SVG in legends and on uPlot's canvas
 
   const MARKS = {
     o: (x, y, r) => `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`,
@@ -81,133 +74,180 @@
   };
   const OPEN = "x+_";
   const mark = (kind, x, y, r, pen) => {
-    const open = OPEN.includes(kind) || pen.hollow;
-    return shape("path", {
+    const open = OPEN.includes(kind);
+    return {
       d: (MARKS[kind] || MARKS.o)(x, y, r),
-      fill: pen.hollow && !OPEN.includes(kind) ? "var(--panel)" : open ? "none" : colour(pen.colour),
-      stroke: open ? colour(pen.colour) : "var(--panel)",
-      "stroke-width": open ? 2 : 1,
-    });
+      fill: open ? "none" : pen.hollow ? "panel" : pen.colour,
+      stroke: open || pen.hollow ? pen.colour : "panel",
+      width: open || pen.hollow ? 2 : 1,
+    };
   };
 
+  // Plots without time: uPlot has the axes, a hook paints the marks
+
+  const FONT = "12px system-ui, sans-serif";
+  const ruler = document.createElement("canvas").getContext("2d");
+  ruler.font = FONT;
+  const widest = (ticks) => Math.max(0, ...ticks.flatMap(([, text]) => text.split("\n").map((line) => ruler.measureText(line).width)));
   const wrapped = (text, most) => {
     const lines = [];
     for (const word of text.split(/\s+/)) {
       const last = lines.length - 1;
-      if (last >= 0 && lines[last].length + word.length < most) lines[last] += ` ${word}`;
+      if (last >= 0 && ruler.measureText(`${lines[last]} ${word}`).width < most) lines[last] += ` ${word}`;
       else lines.push(word);
     }
-    return lines;
+    return lines.join("\n");
   };
+  const scaleOf = (axis) => {
+    const ends = [Math.min(axis.from, axis.to), Math.max(axis.from, axis.to)];
+    return { time: false, distr: axis.log ? 3 : 1, dir: axis.from > axis.to ? -1 : 1, range: () => ends };
+  };
+  const axisOf = (ticks, more) => ({
+    stroke: resolved("quiet"), font: FONT, labelFont: FONT, labelSize: 18, labelGap: 0, ticks: { show: false },
+    grid: { stroke: resolved("line"), width: 1 }, filter: (_, splits) => splits,
+    splits: () => ticks.map(([place]) => place), values: () => ticks.map(([, text]) => text), ...more,
+  });
+  const isAcross = (panel) => panel.marks.some((each) => each.across) || (panel.y.ticks && !panel.x.ticks && panel.y.ticks.some(([, t]) => /[a-z]/i.test(t)));
 
-  /** One panel as SVG; `points` is filled with what can be read off. */
-  const plot = (panel, width, height, small) => {
-    const across = panel.marks.some((each) => each.across) || (panel.y.ticks && !panel.x.ticks && !panel.y.log && panel.y.ticks.some(([, t]) => /[a-z]/i.test(t)));
-    const letter = 6.6;
-    const yTicks = ticksOf(panel.y, small ? 3 : height / 48);
-    const widest = Math.max(...yTicks.map(([, text]) => text.length), 1);
-    const most = Math.floor((across ? width * 0.42 : width * 0.3) / letter);
-    const left = Math.min(widest, most) * letter + 12;
-    const right = across ? 48 : 14;
-    const xTicks = ticksOf(panel.x, (width - left - right) / (small ? 60 : 76));
-    const room = (width - left - right) / Math.max(1, xTicks.length);
-    const named = Boolean(panel.x.ticks) && !across;
-    const turned = named && xTicks.some(([, text]) => Math.max(...wrapped(text, 10).map((w) => w.length)) * letter > room + 2);
-    const deepest = turned ? Math.max(...xTicks.map(([, text]) => text.length)) * letter * 0.72 + 10 : named ? 14 * Math.max(...xTicks.map(([, text]) => wrapped(text, Math.max(4, room / letter)).length)) + 4 : 18;
-    const bottom = deepest + (panel.x.label && !small ? 22 : 4);
-    const top = 8;
-    if (across) height = small ? 13 * yTicks.length + top + bottom : Math.max(height, 26 * yTicks.length + top + bottom);
-    const x = scale(panel.x, left, width - right);
-    const y = scale(panel.y, height - bottom, top);
-    const points = [];
-    const svg = shape("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": plain(`${panel.title || ""} ${panel.y.label} ${panel.x.label ? `against ${panel.x.label}` : ""}`) });
-    const grid = shape("g", { class: "grid" });
-    for (const [place, text] of yTicks) {
-      const at = y(place);
-      if (!across) grid.append(shape("path", { d: `M${left},${at}H${width - right}` }));
-      const lines = text.length > most ? wrapped(text, most) : [text];
-      lines.forEach((line, i) =>
-        grid.append(shape("text", { x: left - 7, y: at + 4 + 12 * (i - (lines.length - 1) / 2), "text-anchor": "end" }, line)),
-      );
-    }
-    xTicks.forEach(([place, text]) => {
-      const at = x(place);
-      if (!named) grid.append(shape("path", { d: `M${at},${top}V${height - bottom}` }));
-      const base = height - bottom + 15;
-      if (turned) grid.append(shape("text", { x: at, y: base - 4, "text-anchor": "end", transform: `rotate(-40 ${at} ${base - 4})` }, text));
-      else if (named) wrapped(text, Math.max(4, room / letter)).forEach((line, i) => grid.append(shape("text", { x: at, y: base + 13 * i, "text-anchor": "middle" }, line)));
-      else grid.append(shape("text", { x: at, y: base, "text-anchor": "middle" }, text));
-    });
-    if (panel.x.label && !small) grid.append(shape("text", { class: "unit", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, panel.x.label));
-    svg.append(grid);
-    const clip = `clip-${(plot.count = (plot.count || 0) + 1)}`;
-    svg.append(shape("clipPath", { id: clip }, shape("rect", { x: left - 6, y: top - 6, width: Math.max(0, width - left - right + 12), height: Math.max(0, height - top - bottom + 12) })));
-    const ink = shape("g", { "clip-path": `url(#${clip})` });
-    const above = shape("g", {});
-    const nameX = (value) => (panel.x.ticks || []).find(([place]) => Math.abs(place - value) < 1e-9)?.[1] ?? number(value);
-    const nameY = (value) => (panel.y.ticks || []).find(([place]) => Math.abs(place - value) < 1e-9)?.[1] ?? number(value);
-    const nearest = (ticks, value) => (ticks || []).reduce((best, each) => (best && Math.abs(best[0] - value) <= Math.abs(each[0] - value) ? best : each), null)?.[1] ?? "";
-    for (const each of panel.marks) {
-      if (each.type === "area") {
-        ink.append(shape("path", { d: `M${each.points.map(([a, b]) => `${x(a)},${y(b)}`).join("L")}z`, fill: colour(each.colour), opacity: 0.25 }));
-      } else if (each.type === "bars") {
-        each.boxes.forEach(([bx, by, bw, bh], i) => {
-          const [x0, x1] = [x(bx), x(bx + bw)].sort((a, b) => a - b);
-          const [y0, y1] = [y(by), y(by + bh)].sort((a, b) => a - b);
-          const fill = colour(each.colours[i]);
-          ink.append(shape("rect", { x: x0, y: y0, width: Math.max(0, x1 - x0), height: Math.max(0, y1 - y0), fill, rx: 1.5 }));
-          const where = each.across ? nearest(panel.y.ticks, by + bh / 2) : nearest(panel.x.ticks, bx + bw / 2);
-          const value = each.across ? bw : bh;
-          points.push({ x: each.across ? x1 : (x0 + x1) / 2, y: each.across ? (y0 + y1) / 2 : y0, text: [where, each.label, number(value)].filter(Boolean).join(": ") });
-          if (each.across) above.append(shape("text", { class: "value", x: x1 + 5, y: (y0 + y1) / 2 + 4 }, number(value)));
-        });
-      } else if (each.type === "level" || each.type === "upright") {
-        const at = each.type === "level" ? y(each.at) : x(each.at);
-        const d = each.type === "level" ? `M${left},${at}H${width - right}` : `M${at},${top}V${height - bottom}`;
-        ink.append(shape("path", { d, fill: "none", stroke: colour(each.colour), "stroke-width": 1.2, "stroke-dasharray": each.dash || null }));
-      } else {
+  /** Paints a panel's marks, and collects the points whose values can be read. */
+  const painter = (panel, small, points) => (chart) => {
+    const { ctx, bbox } = chart;
+    const ratio = devicePixelRatio;
+    const x = (value) => chart.valToPos(value, "x", true);
+    const y = (value) => chart.valToPos(value, "y", true);
+    const name = (axis, value) => (axis.ticks || []).find(([place]) => Math.abs(place - value) < 1e-9)?.[1] ?? number(value);
+    const nearest = (axis, value) => (axis.ticks || []).reduce((best, each) => (best && Math.abs(best[0] - value) <= Math.abs(each[0] - value) ? best : each), null)?.[1] ?? "";
+    const readable = (at, up, ...text) => points.push({ x: at / ratio, y: up / ratio, text: text.filter(Boolean).join(": ").replaceAll("\n", " ") });
+    const pen = (each) => {
+      ctx.globalAlpha = each.alpha ?? 1;
+      ctx.strokeStyle = resolved(each.colour);
+      ctx.lineWidth = Math.max(1, (each.width || 1) * 1.35) * ratio;
+      ctx.setLineDash((each.dash || "").split(" ").filter(Boolean).map((n) => n * ratio));
+    };
+    const through = (places) => {
+      ctx.beginPath();
+      places.forEach(([a, b], i) => (i ? ctx.lineTo(a, b) : ctx.moveTo(a, b)));
+    };
+    const paint = {
+      area: (each) => {
+        ctx.globalAlpha = 0.25;
+        ctx.fillStyle = resolved(each.colour);
+        through(each.points.map(([a, b]) => [x(a), y(b)]));
+        ctx.fill();
+      },
+      bars: (each) =>
+        each.boxes.forEach(([left, low, width, height], i) => {
+          ctx.fillStyle = resolved(each.colours[i]);
+          const [x0, x1, y0, y1] = [x(left), x(left + width), y(low), y(low + height)];
+          ctx.fillRect(Math.min(x0, x1), Math.min(y0, y1), Math.max(2, Math.abs(x1 - x0)), Math.abs(y1 - y0));
+          if (each.silent) return;
+          const value = number(each.across ? width : height);
+          if (each.across) readable(x1, (y0 + y1) / 2, nearest(panel.y, low + height / 2), each.label, value);
+          else readable((x0 + x1) / 2, y1, nearest(panel.x, left + width / 2), each.label, value);
+          if (!each.across) return;
+          ctx.fillStyle = resolved("text");
+          ctx.fillText(value, x1 + 5 * ratio, (y0 + y1) / 2);
+        }),
+      line: (each) => {
+        pen(each);
         const places = each.points.map(([a, b]) => [x(a), y(b)]);
-        if (each.dash !== null)
-          ink.append(shape("path", { d: `M${places.map((p) => p.map((v) => v.toFixed(1)).join(",")).join("L")}`, fill: "none", stroke: colour(each.colour), "stroke-width": Math.max(1, each.width * 1.35), "stroke-dasharray": each.dash || null, "stroke-linejoin": "round", opacity: each.alpha }));
-        if (each.marker) places.forEach(([a, b]) => above.append(mark(each.marker, a, b, (small ? 3 : 4) * (each.dash !== null && places.length > 8 ? 0.6 : 1), each)));
+        if (each.dash !== null) {
+          through(places);
+          ctx.stroke();
+        }
+        ctx.setLineDash([]);
+        (each.error || []).forEach(([below, above], i) => {
+          const [a, b] = each.points[i];
+          if (below || above) through([[x(a), y(b - below)], [x(a), y(b + above)]]), ctx.stroke();
+        });
+        const r = (small ? 3 : 4) * (each.dash !== null && places.length > 8 ? 0.6 : 1) * ratio;
         const pick = Math.max(1, Math.ceil(places.length / 200));
         places.forEach(([a, b], i) => {
-          if (each.marker || i % pick === 0)
-            points.push({ x: a, y: b, text: `${each.label ? `${each.label}: ` : ""}${across ? `${nameY(each.points[i][1])}: ${nameX(each.points[i][0])}` : `${nameX(each.points[i][0])} → ${nameY(each.points[i][1])}`}` });
+          if (each.marker) {
+            const shown = mark(each.marker, a, b, r, each);
+            const path = new Path2D(shown.d);
+            ctx.lineWidth = shown.width * ratio;
+            ctx.strokeStyle = resolved(shown.stroke);
+            ctx.fillStyle = shown.fill === "none" ? "transparent" : resolved(shown.fill);
+            ctx.fill(path);
+            ctx.stroke(path);
+          }
+          if (each.silent || !(each.marker || i % pick === 0)) return;
+          const [at, up] = [name(panel.x, each.points[i][0]), name(panel.y, each.points[i][1])];
+          readable(a, b, each.label, isAcross(panel) ? `${up}: ${at}` : `${at} → ${up}`);
         });
-      }
+      },
+      level: (each) => (pen(each), through([[bbox.left, y(each.at)], [bbox.left + bbox.width, y(each.at)]]), ctx.stroke()),
+      upright: (each) => (pen(each), through([[x(each.at), bbox.top], [x(each.at), bbox.top + bbox.height]]), ctx.stroke()),
+    };
+    points.length = 0;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left - 6 * ratio, bbox.top - 6 * ratio, bbox.width + (isAcross(panel) ? 54 : 12) * ratio, bbox.height + 12 * ratio);
+    ctx.clip();
+    ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+    ctx.textBaseline = "middle";
+    for (const each of panel.marks) {
+      paint[each.type](each);
+      ctx.globalAlpha = 1;
+      ctx.setLineDash([]);
     }
-    svg.append(ink, above);
-    readable(svg, points, shape("circle", { r: 7, class: "near", visibility: "hidden" }));
-    return svg;
+    ctx.restore();
+  };
+
+  /** One panel. */
+  const plot = (host, panel, width, height, small) => {
+    const across = isAcross(panel);
+    const most = width * (across ? 0.42 : 0.3);
+    const yTicks = ticksOf(panel.y, small ? 3 : height / 48).map(([place, text]) => [place, wrapped(text, most)]);
+    const left = Math.min(widest(yTicks), most) + 14;
+    const right = across ? 48 : 14;
+    const named = Boolean(panel.x.ticks) && !across;
+    const plain = ticksOf(panel.x, (width - left - right) / (small ? 60 : 76));
+    const room = (width - left - right) / Math.max(1, plain.length);
+    const xTicks = named ? plain.map(([place, text]) => [place, wrapped(text, room)]) : plain;
+    const turned = named && widest(xTicks) > room;
+    const lines = Math.max(1, ...xTicks.map(([, text]) => text.split("\n").length));
+    if (across) height = small ? 13 * yTicks.length + 32 : Math.max(height, 26 * yTicks.length + 40);
+    const points = [];
+    const frame = make("div", { class: "plot", role: "img", "aria-label": `${panel.title || ""} ${panel.y.label} ${panel.x.label ? `against ${panel.x.label}` : ""}`.trim() });
+    host.append(frame);
+    const chart = new uPlot(
+      {
+        width, height, padding: [10, right, 0, 0], cursor: { show: false }, legend: { show: false },
+        series: [{}, { show: false }],
+        scales: { x: scaleOf(panel.x), y: scaleOf(panel.y) },
+        axes: [
+          axisOf(turned ? plain : xTicks, { size: turned ? widest(plain) * 0.7 + 12 : 10 + 15 * lines, rotate: turned ? -40 : 0, label: small ? undefined : panel.x.label || undefined, grid: { show: !named, stroke: resolved("line"), width: 1 } }),
+          axisOf(yTicks, { size: left, grid: { show: !across, stroke: resolved("line"), width: 1 } }),
+        ],
+        hooks: { draw: [painter(panel, small, points)] },
+      },
+      [[panel.x.from, panel.x.to], [null, null]],
+      frame,
+    );
+    readable(chart, points);
   };
 
   const tip = document.getElementById("tip");
-  const readable = (svg, points, ring) => {
-    svg.append(ring);
-    svg.addEventListener("pointermove", (event) => {
-      const box = svg.getBoundingClientRect();
-      const [px, py] = [event.clientX - box.left, event.clientY - box.top];
-      let best = null;
-      for (const each of points) {
-        const far = Math.hypot(each.x - px, each.y - py);
-        if (!best || far < best.far) best = { ...each, far };
-      }
-      if (!best || best.far > 60) return hide();
-      ring.setAttribute("cx", best.x);
-      ring.setAttribute("cy", best.y);
-      ring.setAttribute("visibility", "visible");
+  const readable = (chart, points) => {
+    const ring = make("div", { class: "near", hidden: "" });
+    chart.over.append(ring);
+    const hide = () => (tip.hidden = ring.hidden = true);
+    chart.over.addEventListener("pointerleave", hide);
+    chart.over.addEventListener("pointermove", (event) => {
+      const box = chart.over.getBoundingClientRect();
+      const [left, top] = [chart.bbox.left / devicePixelRatio, chart.bbox.top / devicePixelRatio];
+      const far = (each) => Math.hypot(each.x - left - (event.clientX - box.left), each.y - top - (event.clientY - box.top));
+      const best = points.reduce((found, each) => (found && far(found) <= far(each) ? found : each), null);
+      if (!best || far(best) > 60) return hide();
+      ring.style.translate = `${best.x - left - 8}px ${best.y - top - 8}px`;
       tip.textContent = best.text;
-      tip.hidden = false;
-      const wide = tip.offsetWidth;
-      tip.style.left = `${Math.max(4, Math.min(document.documentElement.clientWidth - wide - 4, box.left + best.x - wide / 2)) + scrollX}px`;
-      tip.style.top = `${box.top + best.y - tip.offsetHeight - 12 + scrollY}px`;
+      tip.hidden = ring.hidden = false;
+      const middle = box.left + best.x - left - tip.offsetWidth / 2;
+      tip.style.left = `${Math.max(4, Math.min(document.documentElement.clientWidth - tip.offsetWidth - 4, middle)) + scrollX}px`;
+      tip.style.top = `${box.top + best.y - top - tip.offsetHeight - 12 + scrollY}px`;
     });
-    const hide = () => {
-      tip.hidden = true;
-      ring.setAttribute("visibility", "hidden");
-    };
-    svg.addEventListener("pointerleave", hide);
   };
 
   const swatch = (pen) => {
@@ -215,7 +255,10 @@
     if (pen.box) svg.append(shape("rect", { x: 5, y: 0, width: 14, height: 12, rx: 2, fill: colour(pen.colour), opacity: pen.faint ? 0.3 : 1 }));
     else {
       if (pen.dash !== null && pen.dash !== undefined) svg.append(shape("path", { d: "M0,6H26", stroke: colour(pen.colour), "stroke-width": 2, "stroke-dasharray": pen.dash || null }));
-      if (pen.marker) svg.append(mark(pen.marker, 13, 6, 4, pen));
+      if (pen.marker) {
+        const { d, fill, stroke, width } = mark(pen.marker, 13, 6, 4, pen);
+        svg.append(shape("path", { d, fill: fill === "none" ? fill : colour(fill), stroke: colour(stroke), "stroke-width": width }));
+      }
     }
     return svg;
   };
@@ -242,23 +285,20 @@
     const common = keys.every((each) => same(each, keys[0]));
     if (common && keys[0].length) host.append(key(keys[0]));
     const room = host.clientWidth;
-    const across = panels.some((panel) => panel.marks.some((each) => each.across) || (panel.y.ticks && !panel.x.ticks));
+    const across = panels.some(isAcross);
     const least = across ? 400 : 300;
     const columns = small ? 1 : Math.max(1, Math.min(panels.length, panels.length > 3 && !across ? Math.floor(room / 220) : Math.floor(room / least), panels.length === 4 ? 2 : 9));
     const width = Math.floor((room - 24 * (columns - 1)) / columns);
     const grid = make("div", { class: "grid-of", style: `grid-template-columns: repeat(${columns}, minmax(0, 1fr))` });
-    const names = panels.find((panel) => panel.y.ticks?.length)?.y.ticks;
-    panels.forEach((each, i) => {
-      // Below one another panels have names of their own, side by side those of the first do for all.
-      const panel = across && columns === 1 && names && !each.y.ticks?.length ? { ...each, y: { ...each.y, ticks: names } } : each;
+    host.append(grid);
+    panels.forEach((panel, i) => {
       const cell = make("div", { class: "cell" });
       const title = plain([panel.title === drawn.title ? "" : panel.title, panel.y.label].filter(Boolean).join(", "));
       if (title) cell.append(make("p", { class: "panel-title" }, title));
       if (!common && keys[i].length) cell.append(key(keys[i]));
-      cell.append(plot(panel, width, small ? 136 : columns > 1 ? 250 : Math.min(340, Math.max(240, width * 0.45)), small));
       grid.append(cell);
+      plot(cell, panel, width, small ? 136 : columns > 1 ? 250 : Math.min(340, Math.max(240, width * 0.45)), small);
     });
-    host.append(grid);
   };
 
   // Series over time: uPlot, zoomed together, one cursor
@@ -280,7 +320,6 @@
     const charts = [];
     const sync = uPlot.sync(`t${(drawTime.count = (drawTime.count || 0) + 1)}`);
     const grid = { stroke: resolved("line"), width: 1 };
-    const font = "12px system-ui, sans-serif";
     let moving = false;
     const zoom = (low, high) => {
       const whole = drawn.to - drawn.from;
@@ -320,30 +359,8 @@
         });
       }
       const last = row === panels.length - 1;
-      const levels = (chart) => {
-        const { ctx, bbox } = chart;
-        ctx.save();
-        for (const rule of panel.rules) {
-          ctx.strokeStyle = resolved(rule.colour);
-          ctx.lineWidth = devicePixelRatio;
-          ctx.setLineDash((rule.dash || "").split(" ").filter(Boolean).map((n) => n * devicePixelRatio));
-          ctx.beginPath();
-          if (rule.type === "level") {
-            const y = chart.valToPos(rule.at, "y", true);
-            ctx.moveTo(bbox.left, y);
-            ctx.lineTo(bbox.left + bbox.width, y);
-          } else {
-            const x = chart.valToPos(rule.at, "x", true);
-            if (x < bbox.left || x > bbox.left + bbox.width) continue;
-            ctx.moveTo(x, bbox.top);
-            ctx.lineTo(x, bbox.top + bbox.height);
-          }
-          ctx.stroke();
-        }
-        ctx.restore();
-      };
       const values = (v) => v.map((each) => number(each));
-      const axis = { stroke: resolved("quiet"), font, grid, ticks: { show: false } };
+      const axis = { stroke: resolved("quiet"), font: FONT, grid, ticks: { show: false } };
       const cell = make("div", { class: "cell" });
       if (!small) cell.append(make("p", { class: "panel-title" }, plain([panel.title, panel.y.label].filter(Boolean).join(", "))));
       const named = keyOf([panel]).filter(([, pen]) => pen.box || pen.type);
@@ -362,11 +379,11 @@
         legend: { show: !small, live: true },
         scales: { x: { time: false, min: drawn.from, max: drawn.to }, y: { range: [Math.min(panel.y.from, panel.y.to), Math.max(panel.y.from, panel.y.to)] } },
         axes: [
-          { ...axis, size: last && !small ? 44 : 24, label: last && !small ? panel.x.label : undefined, labelSize: 18, labelFont: font, labelGap: 0, values: (_, v) => values(v) },
+          { ...axis, size: last && !small ? 44 : 24, label: last && !small ? panel.x.label : undefined, labelSize: 18, labelFont: FONT, labelGap: 0, values: (_, v) => values(v) },
           { ...axis, size: 52, values: (_, v) => values(v), space: small ? 40 : 32 },
         ],
         hooks: {
-          draw: [levels],
+          draw: [painter({ ...panel, marks: panel.rules }, small, [])],
           setScale: [
             (chart, name) => {
               if (name !== "x" || moving || charts.length < panels.length) return;
@@ -405,43 +422,27 @@
   const drawBeside = (host, panels) => {
     const room = host.clientWidth;
     const columns = panels.length > 1 && room > 700 ? 2 : 1;
+    const width = Math.floor((room - 24 * (columns - 1)) / columns);
     const grid = make("div", { class: "grid-of", style: `grid-template-columns: repeat(${columns}, minmax(0, 1fr))` });
     host.append(grid);
-    for (const panel of panels) {
-      const width = Math.floor((room - 24 * (columns - 1)) / columns);
-      const cell = make("div", { class: "cell" }, make("p", { class: "panel-title" }, panel.title));
-      const letter = 6.6;
-      const most = Math.floor((width * 0.42) / letter);
-      const left = Math.min(most, Math.max(...panel.rows.map((row) => row.label.length))) * letter + 14;
-      const right = 76;
-      const all = panel.rows.flatMap((row) => [row.published, row.measured, ...(panel.log ? [] : [row.low, row.high])]);
+    for (const { title, log, rows } of panels) {
+      const all = rows.flatMap((row) => [row.published, row.measured, ...(log ? [] : [row.low, row.high])]);
       const [low, high] = [Math.min(...all), Math.max(...all)];
       const pad = (high - low) * 0.04 || 1;
-      const axis = panel.log ? { log: true, from: low / 1.3, to: high * 1.3 } : { from: low - pad, to: high + pad };
-      const height = 28 * panel.rows.length + 30;
-      const x = scale(axis, left, width - right);
-      const svg = shape("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${panel.title}, published and measured` });
-      const lines = shape("g", { class: "grid" });
-      for (const [place, text] of ticksOf(axis, (width - left - right) / 64)) {
-        lines.append(shape("path", { d: `M${x(place)},4V${height - 24}` }), shape("text", { x: x(place), y: height - 8, "text-anchor": "middle" }, text));
-      }
-      svg.append(lines);
-      const points = [];
-      panel.rows.forEach((row, i) => {
-        const y = 18 + 28 * i;
-        const label = wrapped(row.label, most);
-        label.forEach((line, n) => svg.append(shape("text", { x: left - 10, y: y + 4 + 12 * (n - (label.length - 1) / 2), "text-anchor": "end" }, line)));
-        const bound = (value) => Math.max(left, Math.min(width - right, x(panel.log ? Math.max(value, axis.from) : value)));
-        svg.append(shape("rect", { x: bound(row.low), y: y - 6, width: Math.max(2, bound(row.high) - bound(row.low)), height: 12, rx: 3, class: "passes" }));
-        svg.append(shape("path", { d: `M${x(row.published)},${y}H${x(row.measured)}`, class: "between" }));
-        svg.append(shape("circle", { cx: x(row.published), cy: y, r: 6, class: "published" }));
-        svg.append(shape("circle", { cx: x(row.measured), cy: y, r: 4, class: `measured ${row.kind}` }));
-        svg.append(shape("text", { x: width - right + 12, y: y + 4, class: `value ${row.kind}` }, number(row.measured)));
-        for (const [what, value] of [["published", row.published], ["measured", row.measured]]) points.push({ x: x(value), y, text: `${row.label}: ${what} ${number(value)}` });
-      });
-      readable(svg, points, shape("circle", { r: 8, class: "near", visibility: "hidden" }));
-      cell.append(svg);
+      const x = { log, from: log ? low / 1.3 : low - pad, to: log ? high * 1.3 : high + pad, label: "" };
+      const within = (value) => Math.max(x.from, Math.min(x.to, value));
+      const bands = rows.map((row, i) => [within(row.low), i - 0.2, within(row.high) - within(row.low), 0.4]);
+      const point = (row, i, what, colour, more) => ({ type: "line", label: what, colour, dash: null, marker: "o", points: [[row[what], i]], ...more });
+      const marks = [
+        { type: "bars", across: true, silent: true, colours: rows.map(() => "band"), boxes: bands },
+        ...rows.map((row, i) => ({ type: "line", silent: true, colour: "neutral", dash: "", width: 1, points: [[row.published, i], [row.measured, i]] })),
+        ...rows.map((row, i) => point(row, i, "published", "text", { hollow: true })),
+        ...rows.map((row, i) => point(row, i, "measured", `${row.kind}-dot`)),
+      ];
+      const y = { from: rows.length - 0.5, to: -0.5, label: "", ticks: rows.map((row, i) => [i, row.label]) };
+      const cell = make("div", { class: "cell" }, make("p", { class: "panel-title" }, title));
       grid.append(cell);
+      plot(cell, { title: `${title}, published and measured`, x, y, marks }, width, 28 * rows.length + 30, false);
     }
   };
 
