@@ -16,6 +16,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from fullpipe._util.inputs import MOST_LIBRARY_BYTES, check_regular
+from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import hint, one_line, quoted
 from fullpipe.errors import InputError
 
@@ -83,9 +84,7 @@ class Plug:
     linked: tuple[str, ...] = ()
 
 
-def compile_class(
-    kind: type, name: str, fields: Mapping[str, Any], asking: Mapping[CodeType, str] | None = None
-) -> Plug:
+def compile_class(kind: type, name: str, fields: Table, asking: Mapping[CodeType, str] | None = None) -> Plug:
     """Compiles a class.
 
     Args:
@@ -137,7 +136,7 @@ def compile_class(
     return Plug(state.tobytes(), places, {method: made.address for method, made in entries.items()}, (entries, own))
 
 
-def load_library(library: str, name: str, fields: Mapping[str, Any]) -> Plug:
+def load_library(library: str, name: str, fields: Table) -> Plug:
     """The functions of a shared library.
 
     Args:
@@ -216,7 +215,7 @@ PATIENCE_S = 60.0
 """Time that loading a library may take, seconds of wall time."""
 
 
-def _state_of(fields: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any], dict[str, tuple[int, bool]]]:
+def _state_of(fields: Table) -> tuple[np.ndarray[Any, Any], dict[str, tuple[int, bool]]]:
     """An object's bytes as an array of one, and where its fields are."""
     import numpy as np
 
@@ -226,7 +225,7 @@ def _state_of(fields: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any], dict[str
     return np.array([tuple(fields.values())], dtype=dtype), places
 
 
-def _record(name: str, plain: Any, methods: Mapping[str, Any]) -> Any:
+def _record(name: str, plain: Any, methods: Table) -> Any:
     """A record type with methods; messages call it by its name."""
     from numba import types
     from numba.core.datamodel import models
@@ -266,7 +265,7 @@ def _entry(method: str, told: tuple[str, ...], carray: Any) -> Callable[..., int
     arguments = ", ".join(what if what in PLAIN else f"carray({what}, 1)[0]" for what in told)
     call = f"carray(state, 1)[0].{method}({arguments})"
     code = f"def entry({', '.join(('state', *told))}):\n try:\n  {call}\n except Exception:\n  return 0\n return 1\n"
-    space: dict[str, Any] = {"carray": carray}
+    space: Tree = {"carray": carray}
     exec(code, space)
     made: Callable[..., int] = space["entry"]
     return made

@@ -37,6 +37,7 @@ from types import (
 from typing import Any
 
 from fullpipe._util.inputs import MOST_CODE_BYTES, FileError, digest, read_bytes
+from fullpipe._util.plain import Table
 
 __all__ = ["Identity", "file_digest", "identify", "is_installed"]
 
@@ -95,7 +96,7 @@ class Identity:
     modules: tuple[str, ...] = ()
 
 
-def identify(kind: type, options: Mapping[str, Any], files: dict[str, str]) -> Identity:
+def identify(kind: type, options: Table, files: dict[str, str]) -> Identity:
     """Content identity of a class and the options that it is declared with.
 
     Args:
@@ -129,10 +130,10 @@ class Walk:
     modules: set[str] = field(default_factory=set)
     digest: Any = field(default_factory=hashlib.sha256)
     _places: dict[int, int] = field(default_factory=dict)
-    _alive: list[Any] = field(default_factory=list)
+    _alive: list[object] = field(default_factory=list)
     _values: int = 0
 
-    def add_value(self, value: Any) -> None:
+    def add_value(self, value: object) -> None:
         """Hashes a value of any type.
 
         Raises:
@@ -202,7 +203,7 @@ class Walk:
         self.digest.update(f"{kind}:{len(data)}:".encode())
         self.digest.update(data)
 
-    def _add_parts(self, kind: str, *parts: Any) -> None:
+    def _add_parts(self, kind: str, *parts: object) -> None:
         self._mark(kind, str(len(parts)))
         for part in parts:
             self.add_value(part)
@@ -276,7 +277,7 @@ class Walk:
         for name in _imports_of(function.__code__, package):
             self._add_import(name, names, function.__qualname__)
 
-    def _add_global(self, value: Any, names: frozenset[str]) -> None:
+    def _add_global(self, value: object, names: frozenset[str]) -> None:
         self.add_value(value)
         if not isinstance(value, ModuleType):
             return
@@ -456,7 +457,7 @@ def _imports_of(code: CodeType, package: str) -> Iterator[str]:
     """Full names of the modules that a function imports when it runs."""
     for each in _codes_in(code):
         level = 0
-        before: list[Any] = [None, None]
+        before: list[object] = [None, None]
         for step in dis.get_instructions(each):
             if step.opname == "IMPORT_NAME":
                 level = before[-2] if isinstance(before[-2], int) else 0

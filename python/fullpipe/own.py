@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullpipe import _core
 from fullpipe._util.inputs import MOST_CODE_BYTES, MOST_OBJECT_BYTES, FileError, read_bytes
+from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import listed, quoted, unknown
 from fullpipe.errors import AlgorithmError, InputError
 
@@ -91,7 +92,7 @@ class Declared:
     """
 
     kind: type
-    options: dict[str, Any]
+    options: Tree
     library: str = ""
     files: dict[str, str] = with_default(default_factory=dict)
     frozen: Identity | None = None
@@ -282,7 +283,7 @@ def _folder_of_caller() -> Path:
     return Path(file).parent if isinstance(file, str) else Path()
 
 
-def as_algorithm(algorithm: str | Mapping[str, Any] | type) -> str | Mapping[str, Any]:
+def as_algorithm(algorithm: str | Table | type) -> str | Table:
     """Algorithm in the form of a scenario, from an argument of a function.
 
     Args:
@@ -517,9 +518,9 @@ def _pickled_with(names: Iterable[str], known: Declared) -> bytes:
     return data
 
 
-def _fields(kind: type) -> dict[str, Any]:
+def _fields(kind: type) -> Tree:
     """The annotated fields of a class and their defaults, those of the classes it derives from first."""
-    fields: dict[str, Any] = {}
+    fields: Tree = {}
     for part in reversed(kind.__mro__):
         for name in get_annotations(part):
             if name in vars(part):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from typing import Any
 
 from fullpipe import _core
+from fullpipe._util.plain import Table, Tree
 
 __all__ = ["Algorithm", "Param", "Queue", "algorithms", "queues", "without_defaults"]
 
@@ -44,7 +44,7 @@ class Param:
     variants: Mapping[str, float | bool | str] = field(default_factory=dict)
     unset: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """Plain dictionary; keys without meaning for the kind are left out."""
         every = {**asdict(self), "choices": list(self.choices)}
         return {key: value for key, value in every.items() if key == "default" or value not in (None, [], {})}
@@ -69,7 +69,7 @@ class Algorithm:
     recovery: str
     params: tuple[Param, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """Plain dictionaries and lists; keys without meaning for a parameter's kind are left out."""
         return {**asdict(self), "params": [param.to_dict() for param in self.params]}
 
@@ -88,7 +88,7 @@ class Queue:
     source: str
     params: tuple[Param, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """Plain dictionaries and lists; keys without meaning for a parameter's kind are left out."""
         return {"name": self.name, "source": self.source, "params": [param.to_dict() for param in self.params]}
 
@@ -105,7 +105,7 @@ def queues() -> dict[str, Queue]:
     return {entry["name"]: Queue(entry["name"], entry["source"], _params(entry["params"])) for entry in _core.queues()}
 
 
-def without_defaults(algorithm: Mapping[str, Any]) -> Mapping[str, Any]:
+def without_defaults(algorithm: Table) -> Table:
     """An algorithm's table as a scenario writes it, without the parameters that have their defaults anyway."""
     known = algorithms().get(str(algorithm.get("name")))
     if known is None:
@@ -115,9 +115,9 @@ def without_defaults(algorithm: Mapping[str, Any]) -> Mapping[str, Any]:
     return {key: value for key, value in algorithm.items() if key not in defaults or value != defaults[key]}
 
 
-def _algorithm(entry: Any) -> Algorithm:
+def _algorithm(entry: Table) -> Algorithm:
     return Algorithm(**{**entry, "params": _params(entry["params"])})
 
 
-def _params(entries: Any) -> tuple[Param, ...]:
+def _params(entries: Iterable[Table]) -> tuple[Param, ...]:
     return tuple(Param(**{**entry, "choices": tuple(entry.get("choices", ()))}) for entry in entries)

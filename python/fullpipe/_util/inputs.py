@@ -13,6 +13,7 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from fullpipe._util.plain import Tree
 from fullpipe._util.text import shorten
 from fullpipe.errors import LONGEST_PLACE, InputError
 
@@ -201,7 +202,7 @@ def read_table(path: str | os.PathLike[str], most: int = MOST_TABLE_BYTES) -> pa
             raise _wrong(path, f"is no Parquet file that can be read: {_first_line(error)}") from None
 
 
-def read_rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+def read_rows(path: str | os.PathLike[str]) -> list[Tree]:
     """Rows of a small Parquet file as dictionaries.
 
     Raises:
@@ -211,7 +212,7 @@ def read_rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     cells = metadata.num_rows * metadata.num_columns
     if cells > MOST_CELLS:
         raise _wrong(path, f"has {cells} cells (allowed: at most {MOST_CELLS})")
-    rows: list[dict[str, Any]] = read_table(path).to_pylist()
+    rows: list[Tree] = read_table(path).to_pylist()
     return rows
 
 

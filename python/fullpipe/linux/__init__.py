@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.fingerprint import build_fingerprint
+from fullpipe._util.plain import Tree
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
@@ -20,7 +21,7 @@ def run(
     *,
     accelerator: str = "tcg",
     kernel: str | None = None,
-) -> dict[str, Any]:
+) -> Tree:
     """Runs a scenario on Linux; the tables of a `fullpipe.Result`, column by column.
 
     Args:

@@ -13,13 +13,13 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from fullpipe._util.inputs import MOST_OBJECT_BYTES, read_bytes
+from fullpipe._util.plain import Table
 from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 from fullpipe.linux import programs
@@ -34,7 +34,7 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 CURRENT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
 
-def load(algorithm: str, params: Mapping[str, Any] | None = None) -> str:
+def load(algorithm: str, params: Table | None = None) -> str:
     """Registers an algorithm with the kernel; it stays until `unload` or a restart.
 
     Args:
@@ -127,7 +127,7 @@ def available() -> list[str]:
         raise LinuxError(f"{AVAILABLE} cannot be read ({error.strerror}); this needs a Linux kernel") from None
 
 
-def _compiled(algorithm: str, params: Mapping[str, Any]) -> tuple[programs.Program | programs.Own, bytes]:
+def _compiled(algorithm: str, params: Table) -> tuple[programs.Program | programs.Own, bytes]:
     """The program, and its object file with the parameters in it."""
     if _is_file(algorithm):
         own = _own(algorithm, params)
@@ -144,7 +144,7 @@ def _is_file(algorithm: str) -> bool:
     return algorithm.endswith(".o")
 
 
-def _own(path: str, params: Mapping[str, Any]) -> programs.Own:
+def _own(path: str, params: Table) -> programs.Own:
     content = read_bytes(path, MOST_OBJECT_BYTES)
     try:
         return programs.own(content, None, params)

@@ -32,8 +32,9 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fullpipe._util.plain import Tree
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.linux import programs
 from fullpipe.linux.errors import LinuxError
@@ -201,9 +202,9 @@ class _Guest:
         return self._files.pack()
 
 
-def _algorithms(plan: Plan, file: str | None) -> tuple[dict[str, dict[str, Any]], list[programs.Own]]:
+def _algorithms(plan: Plan, file: str | None) -> tuple[dict[str, Tree], list[programs.Own]]:
     """Congestion controls for the kernel: its algorithms and ours with their settings, and object files of users."""
-    chosen: dict[str, dict[str, Any]] = {}
+    chosen: dict[str, Tree] = {}
     own: dict[str, programs.Own] = {}
     held: dict[str, str] = {}
     for i, flow in enumerate(plan.flows):

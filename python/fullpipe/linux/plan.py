@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fullpipe._util.plain import Table
 from fullpipe.errors import ScenarioError
 from fullpipe.linux import programs, queues, ways
 from fullpipe.linux.ways import Way, whole
@@ -163,7 +163,7 @@ class _Reader:
     def cannot(self, key: str, what: str) -> ScenarioError:
         return ScenarioError(key, what, self._file)
 
-    def link(self, i: int, link: Mapping[str, Any], packet_bytes: int, duration_ns: int) -> Link:
+    def link(self, i: int, link: Table, packet_bytes: int, duration_ns: int) -> Link:
         key = f"links[{i}]"
         both = self._ways(key, link, duration_ns)
         rate_bps = whole(link["rate"])
@@ -179,7 +179,7 @@ class _Reader:
         self.warnings += [f"{key}.queue.{name}: {what}" for name, what in (discipline.otherwise if discipline else ())]
         return Link(link["name"], rate_bps, whole(link["delay"]), packets, size, discipline, both)
 
-    def _ways(self, key: str, link: Mapping[str, Any], duration_ns: int) -> tuple[Way, Way]:
+    def _ways(self, key: str, link: Table, duration_ns: int) -> tuple[Way, Way]:
         for name in ("trace", "jitter", "aggregation"):
             if name in link:
                 raise self.cannot(f"{key}.{name}", "the Linux engine has none")
@@ -195,7 +195,7 @@ class _Reader:
                 raise self.cannot(f"{where}.{refusal.key}", refusal.what) from None
         return both[0], both[1]
 
-    def checked_count(self, i: int, group: Mapping[str, Any]) -> int:
+    def checked_count(self, i: int, group: Table) -> int:
         if group["max_window"] != "unlimited":
             raise self.cannot(f"flows[{i}].max_window", 'the Linux engine cannot limit it (allowed: "unlimited")')
         if whole(group["processing_time"]):
@@ -227,7 +227,7 @@ class _Reader:
         count: int = group["count"]
         return count
 
-    def flow(self, group: Mapping[str, Any], names: list[str], draw: random.Random) -> Flow:
+    def flow(self, group: Table, names: list[str], draw: random.Random) -> Flow:
         algorithm = group["algorithm"]
         own = _own(algorithm)
         name = _name(algorithm) if own is None else own.name
@@ -274,7 +274,7 @@ def _drawn(text: str, draw: random.Random) -> int:
     return round(draw.uniform(whole(low), whole(high)))
 
 
-def _name(algorithm: str | Mapping[str, Any]) -> str:
+def _name(algorithm: str | Table) -> str:
     """Name of the algorithm; the file of an object file."""
     if isinstance(algorithm, str):
         return algorithm
@@ -283,16 +283,16 @@ def _name(algorithm: str | Mapping[str, Any]) -> str:
     return str(algorithm["name"] if "name" in algorithm else algorithm["object"]["name"])
 
 
-def _params(algorithm: str | Mapping[str, Any]) -> Mapping[str, Any]:
+def _params(algorithm: str | Table) -> Table:
     if isinstance(algorithm, str) or "object" in algorithm:
         return {}
     if "module" in algorithm:
-        params: Mapping[str, Any] = algorithm.get("params", {})
+        params: Table = algorithm.get("params", {})
         return params
     return {key: value for key, value in algorithm.items() if key != "name"}
 
 
-def _own(algorithm: str | Mapping[str, Any]) -> programs.Own | None:
+def _own(algorithm: str | Table) -> programs.Own | None:
     if isinstance(algorithm, str) or "object" not in algorithm:
         return None
     content = base64.b64decode(algorithm["object"]["base64"])

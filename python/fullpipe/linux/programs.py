@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fullpipe import _core
+from fullpipe._util.plain import Table, Tree
 from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 
@@ -34,7 +35,7 @@ class Builtin:
     """
 
     kernel_name: str
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Table = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
 
@@ -54,14 +55,14 @@ class Module:
     """
 
     kernel_name: str
-    translate: Callable[[Mapping[str, Any]], Mapping[str, int]] = lambda _: {}
+    translate: Callable[[Table], Mapping[str, int]] = lambda _: {}
     known: frozenset[str] = frozenset()
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Table = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
     needs: str | None = None
     counts_marks: bool = False
 
-    def settings(self, params: Mapping[str, Any]) -> list[str]:
+    def settings(self, params: Table) -> list[str]:
         """The words behind the module's name when it is loaded."""
         return [f"{name}={value}" for name, value in self.translate(params).items()]
 
@@ -79,12 +80,12 @@ class Program:
     """
 
     kernel_name: str
-    pack: Callable[[Mapping[str, Any]], bytes]
+    pack: Callable[[Table], bytes]
     known: frozenset[str]
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Table = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
 
-    def compiled(self, params: Mapping[str, Any]) -> bytes:
+    def compiled(self, params: Table) -> bytes:
         """The object file with these parameters in it.
 
         Raises:
@@ -117,7 +118,7 @@ class Own:
     content: bytes = field(repr=False)
 
 
-def own(content: bytes, struct_ops: str | None = None, params: Mapping[str, Any] | None = None) -> Own:
+def own(content: bytes, struct_ops: str | None = None, params: Table | None = None) -> Own:
     """An algorithm of an object file; its only one where `struct_ops` is None.
 
     Raises:
@@ -152,7 +153,7 @@ def counts_marks(algorithm: str) -> bool:
     return isinstance(found, Module) and found.counts_marks
 
 
-def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def complete(algorithm: str, given: Table) -> Tree:
     """The parameters of the algorithm: defaults and given values.
 
     Raises:
@@ -176,7 +177,7 @@ def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: param["default"] for name, param in params.items()} | dict(given)
 
 
-def _refusal(param: Mapping[str, Any], value: Any, whole: bool) -> str | None:
+def _refusal(param: Table, value: Any, whole: bool) -> str | None:
     """Allowed values by the registry, if `value` is not allowed."""
     if param["kind"] == "flag":
         return None if value in (True, False) else "true, false"
@@ -187,15 +188,15 @@ def _refusal(param: Mapping[str, Any], value: Any, whole: bool) -> str | None:
     return f"{'whole ' * whole}numbers from {least:g} to {most:g}{f' {unit}' if unit != '1' else ''}"
 
 
-def _as_given(params: Mapping[str, Any]) -> Mapping[str, int]:
+def _as_given(params: Table) -> Mapping[str, int]:
     return {name: int(value) for name, value in params.items() if name != "slow_start"}
 
 
-def _vegas(params: Mapping[str, Any]) -> Mapping[str, int]:
+def _vegas(params: Table) -> Mapping[str, int]:
     return {name: round(params[name]) for name in _VEGAS}
 
 
-def _bic(params: Mapping[str, Any]) -> Mapping[str, int]:
+def _bic(params: Table) -> Mapping[str, int]:
     return {
         "max_increment": round(params["s_max"]),
         "low_window": round(params["low_window"]),
@@ -204,27 +205,27 @@ def _bic(params: Mapping[str, Any]) -> Mapping[str, int]:
     }
 
 
-def _htcp(params: Mapping[str, Any]) -> Mapping[str, int]:
+def _htcp(params: Table) -> Mapping[str, int]:
     return {"use_rtt_scaling": int(params["rtt_scaling"]), "use_bandwidth_switch": int(params["adaptive_backoff"])}
 
 
-def _dctcp(params: Mapping[str, Any]) -> Mapping[str, int]:
+def _dctcp(params: Table) -> Mapping[str, int]:
     return {"dctcp_alpha_on_init": round(1024 * params["first_alpha"])}
 
 
-def _illinois(params: Mapping[str, Any]) -> Mapping[str, int]:
+def _illinois(params: Table) -> Mapping[str, int]:
     return {name: round(params[name]) for name in _ILLINOIS}
 
 
-def _hybla(params: Mapping[str, Any]) -> Mapping[str, int]:
+def _hybla(params: Table) -> Mapping[str, int]:
     return {"rtt0": round(1000 * params["rtt_ref"])}
 
 
-def _q20(names: tuple[str, ...], params: Mapping[str, Any]) -> bytes:
+def _q20(names: tuple[str, ...], params: Table) -> bytes:
     return struct.pack(f"<{len(names)}I", *(round(params[name] * ONE_Q20) for name in names))
 
 
-def _ehstcp(params: Mapping[str, Any]) -> bytes:
+def _ehstcp(params: Table) -> bytes:
     return struct.pack("<3I", round(params["n_star"]), round(params["safety_rtts"]), int(params["cap_beta"]))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import frexp
 from typing import Any
 
+from fullpipe._util.plain import Table, Tree
 from fullpipe.scenario.quantity import Quantity
 
 __all__ = ["NAMES", "Discipline", "Line", "Refusal", "fifo", "translate"]
@@ -66,13 +67,13 @@ class Refusal(Exception):
         self.key, self.what = key, what
 
 
-def translate(queue: str | Mapping[str, Any], line: Line) -> Discipline | None:
+def translate(queue: str | Table, line: Line) -> Discipline | None:
     """The kernel's counterpart of a queue as a resolved scenario writes it; None for drop-tail.
 
     Raises:
         Refusal: There is none, or not with these parameters.
     """
-    params: dict[str, Any] = {"name": queue} if isinstance(queue, str) else dict(queue)
+    params: Tree = {"name": queue} if isinstance(queue, str) else dict(queue)
     name = params.pop("name")
     if name == "drop-tail":
         return None
@@ -99,11 +100,11 @@ def _check(line: Line, name: str) -> None:
         raise Refusal("", f"the kernel's {name} needs a buffer of at least 2 packets")
 
 
-def _codel(params: Mapping[str, Any], line: Line) -> Discipline:
+def _codel(params: Table, line: Line) -> Discipline:
     return Discipline("codel", ("limit", str(line.waiting_packets), *_control(params, line)), _root(params))
 
 
-def _fq_codel(params: Mapping[str, Any], line: Line) -> Discipline:
+def _fq_codel(params: Table, line: Line) -> Discipline:
     _only(params, "floor", "all", "the kernel's CoDel looks at the bytes of all queues")
     words = (
         *("limit", str(line.waiting_packets), "memory_limit", str(MOST_BYTES)),
@@ -113,7 +114,7 @@ def _fq_codel(params: Mapping[str, Any], line: Line) -> Discipline:
     return Discipline("fq_codel", (*words, *_control(params, line)), _root(params))
 
 
-def _control(params: Mapping[str, Any], line: Line) -> tuple[str, ...]:
+def _control(params: Table, line: Line) -> tuple[str, ...]:
     """Parameters of codel and fq_codel."""
     if _whole(params["mtu"]) != line.packet_bytes:
         raise Refusal("mtu", f'the kernel takes the packet size (allowed: "{line.packet_bytes} B")')
@@ -123,7 +124,7 @@ def _control(params: Mapping[str, Any], line: Line) -> tuple[str, ...]:
     return (*words, "ecn" if params["ecn"] else "noecn")
 
 
-def _root(params: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _root(params: Table) -> tuple[tuple[str, str], ...]:
     """Warning for CoDel's exact square root, which the kernel approximates (reports/linux.md has the effect)."""
     if params["sqrt"] == "newton":
         return ()
@@ -135,7 +136,7 @@ def _root(params: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _step(params: Mapping[str, Any], line: Line) -> Discipline:
+def _step(params: Table, line: Line) -> Discipline:
     """CoDel that never drops: its target and interval are the longest that its 32 bits of 1024 ns compare."""
     if not _is_time(params["threshold"]):
         raise Refusal("threshold", 'the kernel\'s ce_threshold is a time (allowed: times such as "1 ms")')
@@ -143,7 +144,7 @@ def _step(params: Mapping[str, Any], line: Line) -> Discipline:
     return Discipline("codel", ("limit", str(line.waiting_packets), *words))
 
 
-def _pie(params: Mapping[str, Any], line: Line) -> Discipline:
+def _pie(params: Table, line: Line) -> Discipline:
     _only(params, "variant", "linux", "the kernel's PIE is another than the RFC's")
     fixed = {
         "max_burst": ("150 ms", "the kernel's burst allowance is fixed"),
@@ -166,7 +167,7 @@ def _pie(params: Mapping[str, Any], line: Line) -> Discipline:
     return Discipline("pie", words)
 
 
-def _red(params: Mapping[str, Any], line: Line) -> Discipline:
+def _red(params: Table, line: Line) -> Discipline:
     _only(params, "gentle", False, "the kernel drops everything from max_th on")
     _only(params, "gaps", "drawn", "the kernel draws once a gap")
     low, high = (_whole(params[key]) * line.packet_bytes for key in ("min_th", "max_th"))
@@ -213,14 +214,14 @@ def _burst(min_packets: float, bits: int) -> int:
     return low
 
 
-def _only(params: Mapping[str, Any], key: str, allowed: Any, why: str) -> None:
+def _only(params: Table, key: str, allowed: Any, why: str) -> None:
     """Refuses another value than the kernel's."""
     if params[key] != allowed:
         shown = str(allowed).lower() if isinstance(allowed, bool | float) else f'"{allowed}"'
         raise Refusal(key, f"{why} (allowed: {shown})")
 
 
-def _microseconds(params: Mapping[str, Any], key: str) -> str:
+def _microseconds(params: Table, key: str) -> str:
     quantity = Quantity.parse(params[key])
     assert quantity is not None
     micros = round(quantity.value * 1e9) / 1e3
@@ -229,7 +230,7 @@ def _microseconds(params: Mapping[str, Any], key: str) -> str:
     return f"{int(micros)}us"
 
 
-def _sixteenths(params: Mapping[str, Any], key: str) -> str:
+def _sixteenths(params: Table, key: str) -> str:
     sixteenths = params[key] * 16
     if sixteenths != int(sixteenths) or not 1 <= sixteenths <= SIXTEENTHS:
         raise Refusal(key, "tc wants 1 to 32 sixteenths (allowed: 0.0625 to 2 in steps of 0.0625)")
@@ -249,7 +250,7 @@ def _whole(text: str) -> int:
 
 
 NEVER = "2000s"
-_ALL: Mapping[str, Callable[[Mapping[str, Any], Line], Discipline]] = {
+_ALL: Mapping[str, Callable[[Table, Line], Discipline]] = {
     "codel": _codel,
     "fq-codel": _fq_codel,
     "pie": _pie,

@@ -6,9 +6,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fullpipe._core import figure_names
+from fullpipe._util.plain import Table, Tree
 from fullpipe.linux.job import counters
 from fullpipe.runs.figures import PERCENTILES, jain_index, together_bps
 from fullpipe.runs.transfers import COLUMNS
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from fullpipe.linux.plan import Flow, Plan
 
 __all__ = ["to_tables"]
+
+Lists: TypeAlias = dict[str, list[Any]]
+"""Columns of a table by name."""
 
 INFINITE_SSTHRESH = 0x7FFFFFFF
 """The kernel's threshold before the first loss."""
@@ -61,7 +65,7 @@ class LinkSample(NamedTuple):
     marked: int
 
 
-def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
+def to_tables(plan: Plan, lines: Sequence[str]) -> Tree:
     """The tables, column by column, under the names the simulator gives them.
 
     Metrics that the kernel does not count are sampled: ``mean_queue_packets`` and ``mean_cwnd_packets`` are means,
@@ -105,12 +109,10 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _links(
-    plan: Plan, samples: dict[Place, list[LinkSample]], flows: Sequence[Mapping[str, Any]]
-) -> dict[str, list[Any]]:
+def _links(plan: Plan, samples: dict[Place, list[LinkSample]], flows: Sequence[Table]) -> Lists:
     rows = []
     for i, link in enumerate(plan.links):
-        row: dict[str, Any] = {"name": link.name}
+        row: Tree = {"name": link.name}
         for prefix, reverse in (("", False), ("reverse_", True)):
             direction = _direction(plan, i, reverse, samples)
             direction["carried_goodput_bps"] = _carried_bps(plan, i, reverse, flows)
@@ -119,13 +121,13 @@ def _links(
     return {name: [row[name] for row in rows] for name in NAMES["links"]}
 
 
-def _carried_bps(plan: Plan, i: int, reverse: bool, flows: Sequence[Mapping[str, Any]]) -> float:
+def _carried_bps(plan: Plan, i: int, reverse: bool, flows: Sequence[Table]) -> float:
     """The goodput of the flows whose data crosses a direction of a link, over the measuring window."""
     own = [row for flow, row in zip(plan.flows, flows, strict=True) if i in flow.path and flow.reverse == reverse]
     return together_bps(own, "goodput_bps", (plan.duration_ns - plan.warmup_ns) / 1e9)
 
 
-def _direction(plan: Plan, i: int, reverse: bool, samples: dict[Place, list[LinkSample]]) -> dict[str, Any]:
+def _direction(plan: Plan, i: int, reverse: bool, samples: dict[Place, list[LinkSample]]) -> Tree:
     """The queue's counts; a policer's drops are the queue's too, and packets lost on the wire have been sent."""
 
     def window(what: str) -> list[LinkSample]:
@@ -161,7 +163,7 @@ def _utilization(plan: Plan, i: int, reverse: bool, first: LinkSample, last: Lin
     return (last.sent_bytes - first.sent_bytes) * 8 / capacity if capacity else 0.0
 
 
-def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None) -> dict[str, Any]:
+def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None) -> Tree:
     flow = plan.flows[i]
     counted = _counted(plan, samples)
     return {
@@ -185,7 +187,7 @@ def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None
     }
 
 
-def _groups(plan: Plan, flows: Sequence[Sequence[FlowSample]]) -> list[dict[str, Any]]:
+def _groups(plan: Plan, flows: Sequence[Sequence[FlowSample]]) -> list[Tree]:
     rows = []
     for name in dict.fromkeys(flow.name for flow in plan.flows):
         own = [samples for flow, samples in zip(plan.flows, flows, strict=True) if flow.name == name]
@@ -194,7 +196,7 @@ def _groups(plan: Plan, flows: Sequence[Sequence[FlowSample]]) -> list[dict[str,
     return rows
 
 
-def _transfers(plan: Plan, flows: Sequence[Sequence[FlowSample]], finished: Mapping[int, int]) -> dict[str, list[Any]]:
+def _transfers(plan: Plan, flows: Sequence[Sequence[FlowSample]], finished: Mapping[int, int]) -> Lists:
     rows = []
     for i, (flow, samples) in enumerate(zip(plan.flows, flows, strict=True)):
         if flow.size_segments is None:
@@ -258,7 +260,7 @@ def _data_packets(plan: Plan, flows: list[list[FlowSample]]) -> int:
     return sum(samples[-1].acked_bytes // plan.segment_bytes + samples[-1].retransmits for samples in flows if samples)
 
 
-def _series(plan: Plan, flows: list[list[FlowSample]]) -> dict[str, list[Any]]:
+def _series(plan: Plan, flows: list[list[FlowSample]]) -> Lists:
     kept = [sample for samples in flows for sample in samples if _in_series(plan, sample.t_ns)]
     return {
         "t_s": [sample.t_ns / 1e9 for sample in kept],
@@ -284,8 +286,8 @@ def _goodputs_bps(plan: Plan, kept: Sequence[FlowSample]) -> list[float]:
     return rates
 
 
-def _link_series(plan: Plan, links: list[list[LinkSample]]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {"t_s": [], "link": []}
+def _link_series(plan: Plan, links: list[list[LinkSample]]) -> Lists:
+    columns: Lists = {"t_s": [], "link": []}
     for i in range(len(plan.links)):
         for prefix, direction in (("", 2 * i), ("reverse_", 2 * i + 1)):
             counted = [s for s in links[direction] if s.t_ns == 0 or _in_series(plan, s.t_ns)]
@@ -310,7 +312,7 @@ def _in_series(plan: Plan, t_ns: int) -> bool:
     return plan.series_interval_ns is not None and t_ns > 0 and t_ns % plan.series_interval_ns == 0
 
 
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+def _columns(rows: list[Tree]) -> Lists:
     return {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from fullpipe._util.plain import Table
 from fullpipe.scenario.quantity import Quantity
 
 __all__ = ["Refusal", "Way", "translate", "whole"]
@@ -57,7 +57,7 @@ class Refusal(Exception):
         self.key, self.what = key, what
 
 
-def translate(direction: Mapping[str, Any], duration_ns: int) -> Way:
+def translate(direction: Table, duration_ns: int) -> Way:
     """One direction as a resolved scenario writes it, until the end of the run.
 
     Raises:
@@ -80,7 +80,7 @@ def translate(direction: Mapping[str, Any], duration_ns: int) -> Way:
     return Way(tuple(rates), tuple(wires) if wired else (), _policer(direction.get("policer")))
 
 
-def _steps(direction: Mapping[str, Any], duration_ns: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _steps(direction: Table, duration_ns: int) -> Iterator[tuple[int, Table]]:
     """The changes with their times, those that come again included."""
     schedule = direction.get("schedule", [])
     every_ns = whole(direction["repeat"]) if schedule and "repeat" in direction else 0
@@ -103,7 +103,7 @@ def _rate(text: str) -> int:
     return rate_bps
 
 
-def _wire(loss: float | Mapping[str, Any], reorder: Mapping[str, Any] | None) -> Words:
+def _wire(loss: float | Table, reorder: Table | None) -> Words:
     """Arguments of netem, which takes the part that is not delayed; the scenario has the part that is delayed."""
     words: Words = ()
     if reorder is not None:
@@ -117,7 +117,7 @@ def _wire(loss: float | Mapping[str, Any], reorder: Mapping[str, Any] | None) ->
     return words
 
 
-def _policer(policer: Mapping[str, Any] | None) -> Words:
+def _policer(policer: Table | None) -> Words:
     if policer is None:
         return ()
     rate_bps, burst = whole(policer["rate"]), whole(policer["burst"])

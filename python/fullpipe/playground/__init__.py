@@ -9,9 +9,10 @@ import shutil
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.files import staged_file
+from fullpipe._util.plain import Tree
 from fullpipe.errors import InputError
 from fullpipe.plots.looks import LOOKS
 from fullpipe.scenario.quantity import Quantity
@@ -92,7 +93,7 @@ def put_beside(directory: Path, most_bytes: float = math.inf) -> bool:
     return True
 
 
-def _algorithms(tree: dict[str, Any]) -> Iterator[str]:
+def _algorithms(tree: Tree) -> Iterator[str]:
     """Of all traffic, by name; of one that is no built-in one's, nothing that is a name."""
     for group in [*tree.get("flows", []), *tree.get("web", [])]:
         algorithm = group["algorithm"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -247,7 +247,7 @@ def _note(axes: Axes, mark: Note) -> None:
     axes.annotate(_text(mark.text), (mark.x, mark.y), xytext=mark.offset, textcoords="offset points", fontsize=7)
 
 
-_MARKS: dict[type, Any] = {Line: _line, Bars: _bars, Area: _area, Rule: _rule, Span: _span, Note: _note}
+_MARKS: dict[type, Callable[..., None]] = {Line: _line, Bars: _bars, Area: _area, Rule: _rule, Span: _span, Note: _note}
 
 
 def _text(text: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from fullpipe._util.plain import Table
 from fullpipe.metrics import axis
 from fullpipe.plots.looks import pens
 from fullpipe.plots.spec import Plot, label
@@ -15,7 +15,7 @@ BESIDE = 0.06
 """Distance between the points of one buffer, so that no interval hides another."""
 
 
-def duel_plot(rows: Sequence[Mapping[str, Any]]) -> Plot:
+def duel_plot(rows: Sequence[Table]) -> Plot:
     """A panel per mix: the harm to each algorithm's goodput, with 95 % confidence intervals.
 
     Args:

@@ -6,11 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from typing import Any, TypedDict
+from typing import TypedDict
+
+from fullpipe._util.plain import Tree
 
 __all__ = ["COLOURS", "LOOKS", "Look", "link_pen", "pen", "pens", "properties", "setting_pens"]
 
-LOOKS: dict[str, Any] = json.loads(files("fullpipe.plots").joinpath("looks.json").read_text(encoding="utf-8"))
+LOOKS: Tree = json.loads(files("fullpipe.plots").joinpath("looks.json").read_text(encoding="utf-8"))
 """``colours`` by name, each light (on white) and dark; ``algorithms`` with a color, a dash, and a marker each, and
 ``other`` for algorithms of users; ``dashes`` by name, and ``repeated`` for further lines of one algorithm, as lengths
 of lines and gaps in pixels; ``links`` for the colors of links.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe._util.plain import Table
 from fullpipe.errors import InputError
 from fullpipe.metrics import axis, metric
 from fullpipe.plots.looks import Look, link_pen, pens
@@ -325,7 +326,7 @@ def _mean(lines: list[Line], name: str) -> tuple[NDArray[np.float64], NDArray[np
     return times, np.divide(sums, counts, out=np.full(len(times), np.nan), where=counts > 0)
 
 
-def _split(columns: Mapping[str, Any], entity: str, labels: Sequence[str], algorithms: Sequence[str]) -> Iterator[Line]:
+def _split(columns: Table, entity: str, labels: Sequence[str], algorithms: Sequence[str]) -> Iterator[Line]:
     arrays = {name: to_numpy(column) for name, column in columns.items()}
     owner, t_s = arrays.pop(entity), arrays.pop("t_s")
     if not len(t_s):

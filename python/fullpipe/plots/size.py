@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from fullpipe._util.plain import Table
 from fullpipe.errors import InputError
 from fullpipe.metrics import axis
 from fullpipe.plots.looks import Look, pens
@@ -26,7 +26,7 @@ LONGEST_TITLE = 56
 """Maximum number of characters in a line of a panel's title."""
 
 
-def sizing_plot(rows: Sequence[Mapping[str, Any]], column: str, what: str) -> Plot:
+def sizing_plot(rows: Sequence[Table], column: str, what: str) -> Plot:
     """A panel per target: each algorithm's smallest buffer with its 95 % confidence interval, and the rules in gray.
 
     Args:
@@ -48,7 +48,7 @@ def _title(what: str, target: str) -> str:
     return "\n".join(textwrap.wrap(f"smallest {what} for {goal}", LONGEST_TITLE))
 
 
-def _draw(panel: Panel, every: Sequence[Mapping[str, Any]], target: str, size: str) -> None:
+def _draw(panel: Panel, every: Sequence[Table], target: str, size: str) -> None:
     rows = sorted((row for row in every if row["target"] == target), key=lambda row: row["flows"])
     flows = list(dict.fromkeys(row["flows"] for row in rows))
     first = {row["flows"]: row for row in rows}
@@ -67,7 +67,7 @@ def _draw(panel: Panel, every: Sequence[Mapping[str, Any]], target: str, size: s
     panel.x.label = "Flows (bars: 95 % CI)"
 
 
-def curve_plot(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> Plot:
+def curve_plot(tried: Sequence[Table], column: str, what: str) -> Plot:
     """A panel per number of flows: each algorithm's utilization against the 99th percentile of the queueing delay,
     means over the seeds, from the smallest buffer to the largest. Full marks are Pareto-optimal: no other buffer of any
     algorithm has both more utilization and less delay. The ends are labeled with their buffers in packets.

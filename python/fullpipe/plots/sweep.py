@@ -58,7 +58,7 @@ def sweep_plot(
         algorithm: Index of the algorithm in the labels of a line; None for none.
         missing: Addition to the title.
     """
-    lines: dict[tuple[Any, ...], dict[Any, list[float]]] = defaultdict(lambda: defaultdict(list))
+    lines: dict[tuple[object, ...], dict[Any, list[float]]] = defaultdict(lambda: defaultdict(list))
     for place, value, line in points:
         if value is not None:
             lines[line][place].append(value)

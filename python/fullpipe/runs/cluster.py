@@ -11,9 +11,10 @@ import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from fullpipe._util.fingerprint import build_fingerprint
+from fullpipe._util.plain import Table, Tree
 from fullpipe.errors import FullpipeError, InputError
 from fullpipe.own import carried, restore, used_in
 from fullpipe.runs.design import Done, Run, error_line
@@ -23,6 +24,9 @@ from fullpipe.runs.pool import TICK_S
 from fullpipe.scenario import Scenario
 
 __all__ = ["check_scheduler", "connect", "connected", "rows_on_cluster"]
+
+DaskClient: TypeAlias = Any
+"""A ``distributed.Client``; Dask is optional and has no types."""
 
 MOST_TASKS = 10_000
 """Tasks that the scheduler is given at a time."""
@@ -37,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def connect(address: str) -> Iterator[Any]:
+def connect(address: str) -> Iterator[DaskClient]:
     """Client of the Dask scheduler at an address, such as ``tcp://scheduler:8786``.
 
     Raises:
@@ -48,7 +52,7 @@ def connect(address: str) -> Iterator[Any]:
 
     with _silent(*DASK_LOGGERS):
         try:
-            client: Any = Client(address, timeout=PATIENCE_S, set_as_default=False)  # type: ignore[no-untyped-call]
+            client: DaskClient = Client(address, timeout=PATIENCE_S, set_as_default=False)  # type: ignore[no-untyped-call]
         except OSError:
             raise InputError(f"{address}: the Dask scheduler there does not answer any more") from None
         try:
@@ -59,7 +63,7 @@ def connect(address: str) -> Iterator[Any]:
 
 
 @contextmanager
-def connected(dask: Any) -> Iterator[Any]:
+def connected(dask: object) -> Iterator[DaskClient]:
     """A client of a scheduler's address; a client, or None for this machine, stays as it is."""
     if isinstance(dask, str):
         with connect(dask) as client:
@@ -82,7 +86,7 @@ def check_scheduler(address: str) -> None:
     except ImportError:
         raise InputError("a cluster needs Dask: pip install 'fullpipe[dask]'") from None
 
-    async def identity() -> Any:
+    async def identity() -> object:
         comm = await connect(address, timeout=PATIENCE_S, **Security().get_connection_args("client"))  # type: ignore[no-untyped-call]
         try:
             return await send_recv(comm, op="identity")
@@ -103,7 +107,7 @@ def check_scheduler(address: str) -> None:
 
 def rows_on_cluster(
     runs: Iterable[Run],
-    client: Any,
+    client: DaskClient,
     memory_bytes: int | None,
     *,
     find: Callable[[Run], Row | None],
@@ -147,7 +151,7 @@ class Cluster:
 
     def __init__(
         self,
-        client: Any,
+        client: DaskClient,
         memory_bytes: int | None,
         find: Callable[[Run], Row | None],
         keep: Callable[[Run, Row], None],
@@ -160,7 +164,7 @@ class Cluster:
         self._pending: dict[str, tuple[Run, Any]] = {}
         self._name = f"fullpipe-{uuid.uuid4().hex[:8]}"
         self._task = _task()
-        self._sent: dict[int, tuple[Scenario, dict[str, Any]]] = {}
+        self._sent: dict[int, tuple[Scenario, Tree]] = {}
 
     def rows(self, waiting: Iterator[Run]) -> Generator[tuple[Done | None, float]]:
         """Rows of runs as they end."""
@@ -216,7 +220,7 @@ class Cluster:
 
         run, future = self._pending.pop(done.key)
         try:
-            answer: Mapping[str, Any] = future.result()
+            answer: Table = future.result()
         except KilledWorker as error:
             return Done(run, None, FullpipeError(f"lost with its worker too often: {error_line(error)}"))
         finally:
@@ -231,14 +235,14 @@ class Cluster:
 
 
 def run_task(
-    changes: Mapping[str, Any],
-    tree: Mapping[str, Any],
+    changes: Table,
+    tree: Table,
     file: str | None,
     measure: str,
     build: str,
     memory_bytes: int | None,
     algorithms: Mapping[str, bytes],
-) -> dict[str, Any]:
+) -> Tree:
     """Work of a worker: a run's ``row``, its ``failure``, or why it is ``refused``; another build might have other
     results.
     """
@@ -270,19 +274,19 @@ def _pickled(error: BaseException) -> bytes | None:
         return None
 
 
-def _raised(answer: Mapping[str, Any]) -> BaseException:
+def _raised(answer: Table) -> BaseException:
     if answer["pickled"] is not None:
         error: BaseException = pickle.loads(answer["pickled"])
         return error
     return FullpipeError(answer["failure"])
 
 
-def _task() -> Callable[..., dict[str, Any]]:
+def _task() -> Callable[..., Tree]:
     """`run_task` for Dask to send. A function inside a function travels as code, and its arguments are plain: names of
     our modules would end a worker that can't import them, over and over.
     """
 
-    def task(*arguments: Any) -> dict[str, Any]:
+    def task(*arguments: Any) -> Tree:
         from distributed import get_worker
 
         try:
@@ -298,13 +302,13 @@ def _task() -> Callable[..., dict[str, Any]]:
     return task
 
 
-def _of_dask(client: Any, error: Exception) -> bool:
+def _of_dask(client: DaskClient, error: Exception) -> bool:
     """Whether the cluster failed, and not the caller's own work."""
     module = type(error).__module__.partition(".")[0]
     return client.status != "running" or module in ("distributed", "dask", "tornado", "asyncio", "concurrent")
 
 
-def _fail(client: Any, error: Exception) -> NoReturn:
+def _fail(client: DaskClient, error: Exception) -> NoReturn:
     # The connection may break before the client has noticed why.
     if client.status != "running" or isinstance(error, OSError):
         raise FullpipeError("the Dask scheduler is gone; start it and the command again") from None

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import TypedDict, TypeVar, Unpack
 
 from fullpipe._util.files import check_free
+from fullpipe._util.plain import Table
 from fullpipe._util.text import hint, listed, quoted, unknown
 from fullpipe.errors import InputError
 from fullpipe.runs.memory import share_bytes
@@ -32,7 +33,7 @@ Group = TypeVar("Group")
 
 @shows_progress("s simulated")
 def run(
-    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
+    scenario: Scenario | str | os.PathLike[str] | Table,
     *,
     seed: int | None = None,
     progress: Callable[[float, float], object] | None = None,

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from fullpipe._core import figure_names
+from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 from fullpipe.runs import tables, transfers
 
 __all__ = ["FIRST", "figures", "find_metric", "groups", "jain_index", "over_flows", "overall", "together_bps"]
 
-Row = dict[str, Any]
+Row: TypeAlias = Tree
 
 
-def figures(columns: Mapping[str, Any], window_s: float) -> Row:
+def figures(columns: Table, window_s: float) -> Row:
     """All metrics of a run as one row.
 
     The columns of `Result.links` by their own names for the bottleneck, which is the link of that name or the first
@@ -121,7 +122,7 @@ def find_metric(name: str, known: Sequence[str] | None = None) -> str:
     return name
 
 
-def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
+def over_flows(flows: Sequence[Table], window_s: float) -> Row:
     """Over flows, of `Result.flows`: their number, ``goodput_bps``, ``throughput_bps`` and ``payload_goodput_bps``
     together (`together_bps`), ``mean_``, ``min_`` and ``max_goodput_bps``, ``retransmits``, ``timeouts`` and
     ``fast_recoveries`` summed, ``mean_rtt_s`` and ``mean_cwnd_packets`` averaged, ``completed_flows``, and
@@ -146,12 +147,12 @@ def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
     }
 
 
-def overall(totals: Mapping[str, Any]) -> Row:
+def overall(totals: Table) -> Row:
     """`PERCENTILES` over the samples of all flows, where the engine reports them."""
     return {key: tables.to_list([totals[key]])[0] for key in PERCENTILES if key in totals}
 
 
-def groups(flows: Sequence[Mapping[str, Any]], own_figures: Sequence[Mapping[str, Any]], window_s: float) -> list[Row]:
+def groups(flows: Sequence[Table], own_figures: Sequence[Table], window_s: float) -> list[Row]:
     """A row per group of flows, those of one name, in the order of their first flows: ``name``, ``algorithm`` (several
     with commas), ``flows``, ``goodput_bps``, ``throughput_bps`` and ``payload_goodput_bps`` together, ``share`` of all
     groups' goodput (None where there is none), ``jain_index`` inside, ``mean_rtt_s`` and ``mean_cwnd_packets``
@@ -197,14 +198,14 @@ def jain_index(rates: Sequence[float]) -> float:
     return mean**2 / (mean**2 + variance)
 
 
-def together_bps(flows: Sequence[Mapping[str, Any]], rate: str, window_s: float) -> float:
+def together_bps(flows: Sequence[Table], rate: str, window_s: float) -> float:
     """Of flows together, ``throughput_bps`` or another rate over the measuring window, whatever part of it each
     lived.
     """
     return math.fsum(flow[rate] * flow["active_s"] for flow in flows if flow["active_s"]) / window_s
 
 
-def _began_in_warmup(flow: Mapping[str, Any]) -> bool:
+def _began_in_warmup(flow: Table) -> bool:
     """Whether a flow that is complete lived before the window; one that is not has no completion time anyway."""
     took_s = flow["completion_s"]
     return took_s is not None and flow["active_s"] < took_s

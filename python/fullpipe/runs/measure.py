@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
+from fullpipe._util.plain import Tree
 from fullpipe.runs.tables import to_list
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Measure", "Row", "find_measure", "full", "metrics", "name_of", "whole"]
 
-Row = dict[str, Any]
+Row: TypeAlias = Tree
 """Values by column, ready for JSON."""
 
 Measure = Callable[["Result"], Row]

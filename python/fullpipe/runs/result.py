@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import readable, staged
 from fullpipe._util.inputs import MOST_TABLE_BYTES, read_json, read_table, table_metadata
+from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import listed, shorten
 from fullpipe.metrics import column
 from fullpipe.runs import tables, transfers
@@ -18,7 +19,7 @@ from fullpipe.runs.tidy import tidy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -55,7 +56,7 @@ class Result(Outcome):
     labels: ClassVar[tuple[str, ...]] = ()
     """Columns that distinguish runs; a single run has none."""
 
-    def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
+    def __init__(self, scenario: Scenario, columns: Tree, *, engine: str, wall_s: float) -> None:
         """Takes an engine's tables ``links``, ``flows``, ``groups`` (metrics that do not follow from those of flows),
         ``transfers``, ``traffic``, ``series``, ``link_series`` column by column, ``totals``, and its ``warnings``.
         """
@@ -64,7 +65,7 @@ class Result(Outcome):
         self._columns = {"groups": {}, "transfers": {name: [] for name in transfers.COLUMNS}, **columns}
         self.warnings = [*scenario.warnings, *columns.get("warnings", ())]
         totals = columns["totals"]
-        self.totals: dict[str, Any] = {
+        self.totals: Tree = {
             "data_packets": totals["data_packets"],
             "wall_s": wall_s,
             "jain_index": tables.to_list([totals["jain_index"]])[0],
@@ -166,7 +167,7 @@ class Result(Outcome):
         columns: tables.Columns = self._columns[table]
         return columns
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Tree:
         """All figures as one row: the bottleneck's (the link of that name or the first one), those of other links as
         ``links.NAME.FIGURE``, and over all flows and all cross traffic; `fullpipe.runs.figures` lists them.
         """
@@ -179,7 +180,7 @@ class Result(Outcome):
         """
         return tidy(self.measured(""))
 
-    def measured(self, setting: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    def measured(self, setting: str) -> Iterator[tuple[str, str, Tree]]:
         """The metrics by group, as `fullpipe.runs.tidy` takes them."""
         for link in tables.rows(self._columns["links"]):
             yield f"link {link['name']}", setting, link
@@ -208,7 +209,7 @@ class Result(Outcome):
         scenario = self.scenario
         return Sampled(self._columns, scenario.duration_s, scenario.warmup_s, scenario.series_interval_s)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """The figures, without the series, as plain values ready for JSON."""
         return {
             "engine": self.engine,
@@ -250,7 +251,7 @@ class Result(Outcome):
         with readable(directory) as place:
             kept = read_json(place / "result.json")
             scenario = Scenario.load(place / "scenario.toml")
-            columns: dict[str, Any] = {}
+            columns: Tree = {}
             for name in TABLES:
                 file = place / f"{name}.parquet"
                 of = {"series": "flows", "link_series": "links"}.get(name)
@@ -310,11 +311,11 @@ class Result(Outcome):
             last,
         ]
 
-    def _groups(self) -> list[dict[str, Any]]:
+    def _groups(self) -> list[Tree]:
         flows, own_figures = (tables.rows(self._columns[name]) for name in ("flows", "groups"))
         return groups(flows, own_figures, self.window_s)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         columns = {name: tables.keep(self._columns[name]) for name in TABLES}
         return _restore, (
             self.scenario,
@@ -328,7 +329,7 @@ class Result(Outcome):
         return f"<Result of {len(self._columns['flows']['id'])} flows on {shorten(self.engine)}; utilization: {links}>"
 
 
-def _with_reverse(link: dict[str, Any]) -> dict[str, Any]:
+def _with_reverse(link: Tree) -> Tree:
     """Metrics of a link, with those of its other direction under ``reverse`` where a packet crosses that."""
     prefix = "reverse_"
     own = {key: value for key, value in link.items() if not key.startswith(prefix)}
@@ -347,11 +348,11 @@ def _series_bytes(file: Path, scenario: Scenario, count: int) -> int:
     return max(MOST_TABLE_BYTES, min(needed, share_bytes(1, None) or 0))
 
 
-def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: float) -> Result:
+def _restore(scenario: Scenario, columns: Tree, engine: str, wall_s: float) -> Result:
     return Result(scenario, columns, engine=engine, wall_s=wall_s)
 
 
-def _speed(totals: Mapping[str, Any]) -> str:
+def _speed(totals: Table) -> str:
     """How many packets a second those are; a virtual machine's are no millions."""
     if not totals["wall_s"]:
         return ""
@@ -379,7 +380,7 @@ TRAFFIC = (
 """Metrics of the tables; one without a value in any row has no column, and marks only where a queue marked."""
 
 
-def _table(title: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[str], names: Sequence[str]) -> Shown:
+def _table(title: str, rows: Sequence[Table], labels: Sequence[str], names: Sequence[str]) -> Shown:
     """Table of text: labels, and metrics that have values."""
     known = [name for name in names if any(row.get(name) is not None for row in rows)]
     known = [name for name in known if name != "marked_packets" or any(row[name] for row in rows)]
@@ -398,12 +399,12 @@ HEADINGS = {"id": "flow", "name": "group"}
 """Headings of labels that differ from the names of the columns."""
 
 
-def _show_flows(flows: Sequence[Mapping[str, Any]]) -> Shown:
+def _show_flows(flows: Sequence[Table]) -> Shown:
     named = any(flow["name"] != flow["algorithm"] for flow in flows)
     return _table("Flows", flows, ("id", *(["name"] if named else []), "algorithm"), FLOW)
 
 
-def _show_traffic(traffic: Sequence[Mapping[str, Any]]) -> Shown:
+def _show_traffic(traffic: Sequence[Table]) -> Shown:
     """Table of cross traffic; of web transfers and of frames nothing where a source has none."""
     web = ("transfers_started", "transfers_completed")
     rows = [
@@ -414,5 +415,5 @@ def _show_traffic(traffic: Sequence[Mapping[str, Any]]) -> Shown:
     return _table("Cross traffic", rows, ("kind", *(["name"] if named else [])), TRAFFIC)
 
 
-def _no_frames(row: Mapping[str, Any], name: str) -> bool:
+def _no_frames(row: Table, name: str) -> bool:
     return name in ("sent_frames", "received_frames") and not row["sent_frames"] and not row["received_frames"]

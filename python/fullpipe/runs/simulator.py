@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe._core import Column
+from fullpipe._util.plain import Tree
 from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
 from fullpipe.own import called, interpreted, of_library, own_lines, used_in
 from fullpipe.runs.pool import TICK_S, check_stop
@@ -39,7 +40,7 @@ class Elsewhere(Exception):
         return f"in the process of a run\n{self.args[0]}"
 
 
-def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
+def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
     """Tables of a run. ``tell`` gets the simulated seconds reached; its exceptions end the run.
 
     Raises:
@@ -56,7 +57,7 @@ def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float
     return _simulate_here(scenario, memory_bytes, tell)
 
 
-def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
+def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
     told: list[SystemExit] = []
 
     def hear(reached_s: float) -> None:
@@ -98,7 +99,7 @@ def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
                 raise AlgorithmError(str(failure)) from failure.__cause__
 
 
-def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
+def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
     """Tables of a run in another thread, so that this one can be stopped inside compiled code. Code that never returns
     to the engine runs until the process ends.
     """
@@ -126,11 +127,11 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
         ended.set()
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
-    tables: dict[str, Any] = outcome[0]
+    tables: Tree = outcome[0]
     return tables
 
 
-def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
+def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
     """Tables of a run in a child process. Terminals and notebooks send Ctrl-C to the whole process group."""
     import pickle
 
@@ -150,7 +151,7 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
                 except Empty:
                     kind, what = "reached", reached_s
                 if kind == "tables":
-                    tables: dict[str, Any] = what
+                    tables: Tree = what
                     return tables
                 if kind == "interrupted":
                     raise KeyboardInterrupt

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullpipe._core import Column
+from fullpipe._util.plain import Table, Tree
 from fullpipe.metrics import metric
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Columns", "described", "keep", "of_arrow", "rows", "to_arrow", "to_list", "to_numpy"]
 
-Columns: TypeAlias = Mapping[str, Any]
+Columns: TypeAlias = Table
 """A table column by column: numbers in a `Column` or a NumPy array, anything else in a list."""
 
 
@@ -62,7 +63,7 @@ def to_list(column: Column | Sequence[Any]) -> list[Any]:
     return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
 
 
-def rows(columns: Columns) -> list[dict[str, Any]]:
+def rows(columns: Columns) -> list[Tree]:
     """Rows of the table; None for a number that is not finite."""
     lists = {name: to_list(column) for name, column in columns.items()}
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
@@ -84,7 +85,7 @@ def of_arrow(table: pa.Table) -> Columns:
     """The columns of an Arrow table."""
     import pyarrow as pa
 
-    columns: dict[str, Any] = {}
+    columns: Tree = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_dictionary(column.type):
             indices: Any = column.combine_chunks()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from fullpipe._util.plain import Table
 from fullpipe.metrics import metric
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["tidy"]
 
 
-def tidy(measured: Iterable[tuple[str, str, Mapping[str, Any]]]) -> pa.Table:
+def tidy(measured: Iterable[tuple[str, str, Table]]) -> pa.Table:
     """A row per metric that has a value: ``quantity`` (its name), ``unit`` ("1" for parts and counts), ``group``,
     ``setting`` (the run), and ``value``. Tables of several outcomes can be concatenated.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from fullpipe._core import figure_names
+from fullpipe._util.plain import Table, Tree
 
 __all__ = ["COLUMNS", "by_size", "completions", "summaries"]
 
@@ -15,15 +16,15 @@ COLUMNS = tuple(figure_names()["transfers"])
 
 PERCENTS = (50, 95, 99)
 
-Row = dict[str, Any]
+Row: TypeAlias = Tree
 
 
-def summaries(transfers: Sequence[Mapping[str, Any]]) -> list[Row]:
+def summaries(transfers: Sequence[Table]) -> list[Row]:
     """A row per group: ``group``, and `completions` of its transfers, in the order in which groups first began one."""
     return [{"group": name, **completions(own)} for name, own in _groups(transfers).items()]
 
 
-def by_size(transfers: Sequence[Mapping[str, Any]]) -> list[Row]:
+def by_size(transfers: Sequence[Table]) -> list[Row]:
     """A row per group and size class, a factor of ten each: ``group``, ``from_bytes`` and ``below_bytes``, which the
     sizes are not below and are below, and `completions`; classes without a transfer are left out.
     """
@@ -36,7 +37,7 @@ def by_size(transfers: Sequence[Mapping[str, Any]]) -> list[Row]:
     return rows
 
 
-def completions(transfers: Sequence[Mapping[str, Any]]) -> Row:
+def completions(transfers: Sequence[Table]) -> Row:
     """Counts and completion times of the transfers that began after the warm-up.
 
     ``count`` is their number: ``completed``, ``cut_off`` (their flow stopped before) and ``running`` at the end of the
@@ -59,8 +60,8 @@ def completions(transfers: Sequence[Mapping[str, Any]]) -> Row:
     }
 
 
-def _groups(transfers: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+def _groups(transfers: Sequence[Table]) -> dict[str, list[Table]]:
+    groups: dict[str, list[Table]] = {}
     for transfer in transfers:
         groups.setdefault(transfer["group"], []).append(transfer)
     return groups

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from fullpipe._util.plain import Tree
 from fullpipe._util.text import hint, listed, quoted
 
 __all__ = ["Place", "set_value"]
@@ -13,7 +13,7 @@ Place = tuple[str | int, ...]
 """The keys and positions that lead to a value of a tree."""
 
 
-def set_value(tree: dict[str, Any], path: str, value: Any) -> list[Place]:
+def set_value(tree: Tree, path: str, value: object) -> list[Place]:
     """Sets the key at ``path`` to ``value``; None removes it. Returns the places it is at.
 
     A list of tables is entered by the name or the position of one of its tables; else all of them are meant. An
@@ -25,7 +25,7 @@ def set_value(tree: dict[str, Any], path: str, value: Any) -> list[Place]:
     return _set(tree, path.split("."), value, ())
 
 
-def _set(table: dict[str, Any], steps: list[str], value: Any, place: Place) -> list[Place]:
+def _set(table: Tree, steps: list[str], value: object, place: Place) -> list[Place]:
     step, *rest = steps
     place = (*place, step)
     if not rest:
@@ -47,7 +47,7 @@ def _set(table: dict[str, Any], steps: list[str], value: Any, place: Place) -> l
     return [one for i in chosen for one in _set(inside[i], rest, value, (*place, i))]
 
 
-def _choose(entries: list[dict[str, Any]], steps: list[str]) -> tuple[list[int], list[str]]:
+def _choose(entries: list[Tree], steps: list[str]) -> tuple[list[int], list[str]]:
     """The positions of the tables that ``steps`` go into, and the steps left inside them."""
     step, *rest = steps
     names = [entry["name"] for entry in entries if "name" in entry]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, TypedDict
+
+from fullpipe._util.plain import Table
 
 __all__ = ["FlowKeys", "FramesKeys", "LinkKeys", "ScenarioKeys", "UdpKeys", "WebKeys"]
 
-Named: TypeAlias = str | Mapping[str, Any]
+Named: TypeAlias = str | Table
 """A name, or a table with a name and parameters."""
 
 
@@ -19,16 +21,16 @@ class LinkKeys(TypedDict, total=False):
     delay: str
     buffer: str
     queue: Named
-    loss: float | Mapping[str, Any]
+    loss: float | Table
     trace: str | Sequence[int]
-    schedule: Sequence[Mapping[str, Any]]
+    schedule: Sequence[Table]
     repeat: str
-    jitter: Mapping[str, Any]
-    reorder: Mapping[str, Any]
+    jitter: Table
+    reorder: Table
     aggregation: str
     phase: str
-    policer: Mapping[str, Any]
-    reverse: Mapping[str, Any]
+    policer: Table
+    reverse: Table
 
 
 class _Times(TypedDict, total=False):
@@ -86,7 +88,7 @@ class UdpKeys(_Times, total=False):
 
     name: str
     rate: str
-    frames: FramesKeys | Mapping[str, Any]
+    frames: FramesKeys | Table
     packet_size: int | str
     count: int
 
@@ -111,7 +113,7 @@ class ScenarioKeys(TypedDict, total=False):
     ack_size: int | str
     series_interval: str
     measure_jitter: bool
-    links: Sequence[LinkKeys] | Sequence[Mapping[str, Any]]
-    flows: Sequence[FlowKeys] | Sequence[Mapping[str, Any]]
-    udp: Sequence[UdpKeys] | Sequence[Mapping[str, Any]]
-    web: Sequence[WebKeys] | Sequence[Mapping[str, Any]]
+    links: Sequence[LinkKeys] | Sequence[Table]
+    flows: Sequence[FlowKeys] | Sequence[Table]
+    udp: Sequence[UdpKeys] | Sequence[Table]
+    web: Sequence[WebKeys] | Sequence[Table]

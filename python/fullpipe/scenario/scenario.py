@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from fullpipe import _core
 from fullpipe._util import inputs
+from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import html, printable
 from fullpipe.errors import ScenarioError
 from fullpipe.own import carried, restore, used_in
@@ -66,7 +67,7 @@ class Scenario:
         return scenario
 
     @classmethod
-    def from_dict(cls, tree: Mapping[str, Any], *, file: str | None = None) -> Scenario:
+    def from_dict(cls, tree: Table, *, file: str | None = None) -> Scenario:
         """Builds a scenario from a dictionary with the keys of the TOML file; ``file`` is named in errors.
 
         Raises:
@@ -77,7 +78,7 @@ class Scenario:
         return scenario
 
     @classmethod
-    def of(cls, what: Scenario | str | os.PathLike[str] | Mapping[str, Any]) -> Scenario:
+    def of(cls, what: Scenario | str | os.PathLike[str] | Table) -> Scenario:
         """A scenario from itself, from a TOML file's path, or from a dictionary with its keys.
 
         Raises:
@@ -87,7 +88,7 @@ class Scenario:
             return what
         return cls.from_dict(what) if isinstance(what, Mapping) else cls.load(what)
 
-    def replace(self, **changes: Any) -> Scenario:
+    def replace(self, **changes: object) -> Scenario:
         """A copy with some keys changed.
 
         A key inside a table is named by its path: ``replace(**{"links.bottleneck.buffer": "0.5 BDP"})`` changes the
@@ -106,7 +107,7 @@ class Scenario:
                 raise ScenarioError(path, error.args[0], self._file) from None
         return self.from_dict(tree, file=self._file)
 
-    def set(self, changes: Mapping[str, Any]) -> Scenario:
+    def set(self, changes: Table) -> Scenario:
         """A copy with some keys changed: ``set({"links.bottleneck.buffer": "1 BDP"})``. Paths are those of `replace`.
 
         Args:
@@ -117,7 +118,7 @@ class Scenario:
         """
         return self.replace(**changes)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Tree:
         """The given keys as plain dictionaries and lists; contents of files in place of their names."""
         return copy.deepcopy(self._tree)
 
@@ -168,7 +169,7 @@ class Scenario:
         """The checked scenario, as the engine takes it."""
         return self._model
 
-    def _fill(self, tree: Mapping[str, Any], file: str | None) -> None:
+    def _fill(self, tree: Table, file: str | None) -> None:
         self._file = file
         try:
             self._model, self._tree = _core.check(tree, _folder(file))
@@ -186,7 +187,7 @@ class Scenario:
     def _repr_html_(self) -> str:
         return f"<pre>{'<br>'.join(html(line) for line in self.to_toml().splitlines())}</pre>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         used = used_in(self._tree)
         return _restore, (self._tree, self._file, carried(used)) if used else (self._tree, self._file)
 
@@ -204,7 +205,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise ScenarioError("", error.why, str(path)) from None
 
 
-def parse(text: str, *, file: str | None = None) -> dict[str, Any]:
+def parse(text: str, *, file: str | None = None) -> Tree:
     """Reads TOML text as a dictionary, whatever its keys; ``file`` is named in errors.
 
     Raises:
@@ -216,7 +217,7 @@ def parse(text: str, *, file: str | None = None) -> dict[str, Any]:
         raise _named(problem, file) from None
 
 
-def _restore(tree: dict[str, Any], file: str | None, algorithms: Mapping[str, bytes] | None = None) -> Scenario:
+def _restore(tree: Tree, file: str | None, algorithms: Mapping[str, bytes] | None = None) -> Scenario:
     restore(algorithms or {})
     return Scenario.from_dict(tree, file=file)
 

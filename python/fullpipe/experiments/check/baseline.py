@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from fullpipe import __version__
 from fullpipe._util.files import staged_file
 from fullpipe._util.inputs import read_json
+from fullpipe._util.plain import Table
 from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
 from fullpipe.experiments.check.keys import FORMAT
@@ -47,7 +47,7 @@ class Values:
     direction: str
     seeds: Sequence[int]
     values: Sequence[float]
-    controller: str | Mapping[str, Any]
+    controller: str | Table
     identity: str | None = None
 
     @classmethod
@@ -61,7 +61,7 @@ class Values:
         return cls(check.metric, unit, direction, seeds, values, controller, identity(controller))
 
 
-def identity(controller: str | Mapping[str, Any]) -> str | None:
+def identity(controller: str | Table) -> str | None:
     """Content identity of a controller's code; None for a built-in algorithm, empty where the content is unknown."""
     names = used_in(controller if isinstance(controller, str) else [controller])
     return identity_of(names).digest or "" if names else None

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fullpipe._util.plain import Table, Tree
 from fullpipe.errors import FullpipeError, InputError, ScenarioError
 from fullpipe.runs.engines import run
 from fullpipe.scenario import Scenario
@@ -70,7 +71,7 @@ class Series:
     """
 
     columns: Mapping[str, Sequence[float | None]]
-    metrics: Mapping[str, Any]
+    metrics: Table
 
     def has(self, *names: str) -> bool:
         """Whether the controller shows all of these values."""
@@ -140,12 +141,12 @@ class Bench:
         simulate: Function that runs a scenario.
     """
 
-    algorithm: str | Mapping[str, Any]
+    algorithm: str | Table
     stopped: Callable[[], None] = lambda: None
     simulate: Callable[[Mapping[str, Any]], Series] = simulated
     _made: dict[str, Series] = field(default_factory=dict)
 
-    def run(self, link: Mapping[str, Any], duration_s: float, **keys: Any) -> Series:
+    def run(self, link: Table, duration_s: float, **keys: Any) -> Series:
         """Series of the controller alone on a link.
 
         Args:
@@ -177,7 +178,7 @@ class Bench:
             keys: Keys of the flow; or ``delays``, changes of the forward delay as pairs of times, and ``back_s``, the
                 delay of ACKs, in seconds.
         """
-        changes: list[tuple[float, dict[str, Any]]] = []
+        changes: list[tuple[float, Tree]] = []
         for start_s, length_s in bursts:
             changes += [(start_s, {"loss": 0.999999}), (start_s + length_s, {"loss": 0})]
         changes += [(at_s, {"delay": f"{1e3 * delay_s:g} ms"}) for at_s, delay_s in keys.pop("delays", ())]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fullpipe._util.plain import Tree
 from fullpipe.papers.drawing import bottleneck
 from fullpipe.plots.looks import COLOURS, Look, pen
 from fullpipe.plots.spec import Plot
@@ -92,7 +93,7 @@ def link_with_background(
         flows.append({**common, "count": round(load * LONG_LIVED), "start": "0 s..5 s"})
         flows.append({**common, "count": round(load * SMALL), "max_window": SMALL_WINDOW, "start": "0 s..5 s"})
         web.append({**common, "sessions": round(load * WEB_SESSIONS), "mean_gap": "1 s", "mean_size": "12 kB"})
-    more: dict[str, Any] = {**({"web": web} if web else {}), "series_interval": "off", **keys}
+    more: Tree = {**({"web": web} if web else {}), "series_interval": "off", **keys}
     return Scenario(
         duration=f"{seconds[0]:g} s",
         warmup=f"{seconds[1]:g} s",
