@@ -185,3 +185,12 @@ def test_points_over_time_are_kept_as_points() -> None:
     found: Any = page_values(plot)
     assert found["kind"] == "plot"
     assert found["panels"][0]["marks"][2]["points"] == [[16, 30]]
+
+
+def test_a_bar_without_a_value_is_left_out() -> None:
+    plot = Plot.grid(1)
+    plot.panels[0].bars([0, 1], [np.nan, 5.0], [COLOURS[0], COLOURS[1]], thickness=0.5)
+    found: Any = page_values(plot)
+    (bars,) = found["panels"][0]["marks"]
+    assert (bars["boxes"], bars["colours"]) == ([[0.75, 0, 0.5, 5]], ["orange"])
+    json.dumps(found, allow_nan=False)

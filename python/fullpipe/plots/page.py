@@ -145,17 +145,18 @@ def _mark(mark: Mark) -> dict[str, object] | None:
                 found["error"] = [[_short(low), _short(high)] for low, high in zip(*mark.error, strict=True)]
             return found
         case Bars():
+            known = np.isfinite(mark.base) & np.isfinite(mark.lengths)
             boxes = [
                 [base, place - mark.thickness / 2, length, mark.thickness]
                 if mark.across
                 else [place - mark.thickness / 2, base, mark.thickness, length]
-                for place, base, length in zip(mark.places, mark.base, mark.lengths, strict=True)
+                for place, base, length in zip(mark.places[known], mark.base[known], mark.lengths[known], strict=True)
             ]
             return {
                 "type": "bars",
                 "label": mark.label,
                 "across": mark.across,
-                "colours": [_colour(colour) for colour in mark.colours],
+                "colours": [_colour(colour) for colour, shown in zip(mark.colours, known, strict=True) if shown],
                 "boxes": [[_short(value) for value in box] for box in boxes],
             }
         case Area():
