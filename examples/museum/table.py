@@ -1,6 +1,7 @@
 """Table of the museum: each public failure, and the checks that catch it.
 
-python examples/museum/table.py [SEEDS]    prints Markdown
+python examples/museum/table.py [SEEDS]        prints Markdown
+python examples/museum/table.py --plots DIR    plots the windows of each fault and of the controller without it
 """
 
 from __future__ import annotations
@@ -118,6 +119,20 @@ def rows(seeds: int) -> Iterator[str]:
         yield f"| {int(entry.number)} | {entry.link} | {entry.what} | {rules} | {verdict} | {metric} | {good} | {now} |"
 
 
+def plot(folder: Path) -> None:
+    """Plots the windows with and without each fault. Entries without a check take the scenario of random losses."""
+    suite = Suite.load(HERE / "suite.toml")
+    scenarios = {check.id: check.scenario for check in suite.checks}
+    for entry in ENTRIES:
+        template = suite.templates[scenarios.get(entry.number, "losses")]
+        both = [entry.algorithm(fault=fault) for fault in (False, True)]
+        scenario = template.scenario(both[0]).replace(series_interval="50 ms")
+        fullpipe.compare(scenario, both, seeds=1).plot(folder / f"{entry.number}.svg")
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--plots"]:
+        plot(Path(sys.argv[2]))
+        sys.exit()
     for row in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 20):
         print(row)

@@ -196,6 +196,37 @@ def test_a_metric_that_the_scenario_lacks_is_bad_input(suite: Path) -> None:
         fullpipe.check(suite)
 
 
+def test_the_time_limit_ends_the_search_and_strict_counts_inconclusive(suite: Path, program: Program) -> None:
+    # In 4 s, another steepness of the curve makes hardly any difference.
+    check = '{ name = "cubic", c = 0.3 }'
+    edit(
+        suite,
+        ('relative_to = "baseline"', 'relative_to = "cubic", worse_by = "0 %"'),
+        ('{ name = "hybla" }', check),
+        ("seeds = 5\n", 'seeds = 5\ntime_limit = "1 ms"\n'),
+    )
+    done = program("check", str(suite), "--json")
+    result = json.loads(done.stdout)
+    found = {each["id"]: each for each in result["checks"]}
+    assert done.returncode == 0
+    assert found["base"]["verdict"] == "inconclusive"
+    assert found["base"]["seeds"] == 5
+    assert any("time_limit" in note for note in result["notes"])
+    assert "inconclusive" in done.stderr
+    assert program("check", str(suite), "--strict").returncode == 1
+
+
+def test_a_ratio_of_zeros_requires_a_floor(suite: Path) -> None:
+    edit(
+        suite, (", loss = 0.001", ""), ("0.5 BDP", "100 BDP"), ("baseline", "cubic"), ('{ name = "hybla" }', '"vegas"')
+    )
+    edit(suite, ('metric = "goodput_bps", relative_to', 'metric = "loss_rate", relative_to'))
+    with pytest.raises(InputError, match="floor"):
+        fullpipe.check(suite)
+    edit(suite, ('relative_to = "cubic"', 'relative_to = "cubic", floor = 1e-4'))
+    assert fullpipe.check(suite).passed
+
+
 def test_flows_with_an_algorithm_keep_it_beside_flows_without(suite: Path) -> None:
     edit(suite, ('flows = [{ start = "0 s..1 s" }]', 'flows = [{ start = "0 s..1 s" }, { algorithm = "bbr" }]'))
     flows = Suite.load(suite).scenario(("bulk", "newreno")).to_dict()["flows"]

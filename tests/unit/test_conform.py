@@ -117,6 +117,17 @@ def test_rules_of_bbr_are_skipped_for_a_controller_that_shows_no_state() -> None
     assert found["B15"].verdict in (PASS, FAIL)  # goodput needs no state
 
 
+def test_one_rule_is_measured_alone_and_explained(program: Program) -> None:
+    found = fullpipe.conform("cubic", rule="C12")
+    assert [each.rule.id for each in found.rules] == ["C12"]
+    assert len(found.windows) == 1
+    text = program("conform", "cubic", "--explain", "C12").stdout
+    assert "5.8 packets" in text  # the expected growth by the RFC's equation
+    assert "windows of run 1" in text
+    wrong = program("conform", "cubic", "--explain", "C99")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
 def test_half_of_the_gap_by_hand() -> None:
     # W_max 500, cwnd 350: K = (150 / 0.4)^(1/3) = 7.2112 s. Half of the gap, 425, is due at 0.2063 K = 1.4877 s. A
     # window that reaches 425 at 1.6877 s is one round trip of 0.2 s late.

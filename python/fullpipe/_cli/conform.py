@@ -17,16 +17,17 @@ __all__ = ["command"]
     "--rules", type=click.Choice(list(RULES)), default="rfc9438", show_default=True, help="Source of the rules."
 )
 @click.option("--program", metavar="FILE", help="Program with further controllers, such as fullpipe-quic.")
+@click.option("--explain", metavar="ID", help="Measure one rule, and print its method and the windows of its runs.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 if a rule of level SHOULD fails, too.")
 @json_option
-def command(controller: str, rules: str, program: str | None, strict: bool, as_json: bool) -> int:
+def command(controller: str, rules: str, program: str | None, explain: str | None, strict: bool, as_json: bool) -> int:
     """Measure CONTROLLER by the rules of an RFC or a draft. The exit status is 1 if a rule of level MUST or EQ fails.
 
     CONTROLLER is a name, a table such as '{ name = "cubic", beta = 0.8 }', FILE.py or FILE.py:CLASS for a custom
     algorithm, or FILE.o for a kernel object file.
     """
     with progress_bar("conform", "rules") as progress:
-        found = conform(algorithm_in(controller.strip()), rules, program=program, progress=progress)
+        found = conform(algorithm_in(controller.strip()), rules, rule=explain, program=program, progress=progress)
     if as_json:
         print_json(found.to_json())
     else:

@@ -146,6 +146,11 @@ class Bench:
     simulate: Callable[[Mapping[str, Any]], Series] = simulated
     _made: dict[str, Series] = field(default_factory=dict)
 
+    @property
+    def made(self) -> list[Series]:
+        """Series of all runs so far."""
+        return list(self._made.values())
+
     def run(self, link: Table, duration_s: float, **keys: Any) -> Series:
         """Series of the controller alone on a link.
 

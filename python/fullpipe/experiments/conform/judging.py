@@ -10,7 +10,7 @@ from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.text import unknown, with_params
 from fullpipe.errors import InputError
 from fullpipe.experiments.conform.bbr import RULES as BBR
-from fullpipe.experiments.conform.bench import Bench, simulated_by
+from fullpipe.experiments.conform.bench import Bench, Curve, simulated_by
 from fullpipe.experiments.conform.quic import RATE_LIMITED, RFC9002
 from fullpipe.experiments.conform.rfc9438 import RULES as RFC9438
 from fullpipe.experiments.conform.rule import BINDING, FAIL, SKIPPED, Rule, Verdict
@@ -34,6 +34,7 @@ def conform(
     controller: str | Mapping[str, object] | type,
     rules: str = "rfc9438",
     *,
+    rule: str | None = None,
     program: str | None = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
@@ -43,6 +44,7 @@ def conform(
     Args:
         controller: Name, table such as ``{"name": "cubic", "beta": 0.8}``, declared class, or file as for `evaluate`.
         rules: "rfc9438", "rfc9002", "bbr", or "ratelimited".
+        rule: Only this rule, by its id. The result then has the windows of its runs.
         program: Program with further controllers, such as ``fullpipe-quic``, that runs the scenarios; None for the
             simulator in this process.
         progress: Called with the number of judged rules, and of all rules.
@@ -62,13 +64,17 @@ def conform(
     else:
         algorithm = controller
         bench = Bench(algorithm, lambda: check_stop(stop), simulated_by(program))
+    chosen = [each for each in RULES[rules] if rule in (None, each.id)]
+    if not chosen:
+        raise InputError(unknown("rule", rule, (each.id for each in RULES[rules])))
     verdicts: list[Verdict] = []
-    for rule in RULES[rules]:
+    for each in chosen:
         if progress is not None:
-            progress(len(verdicts), len(RULES[rules]))
-        verdicts.append(rule.judge(bench))
+            progress(len(verdicts), len(chosen))
+        verdicts.append(each.judge(bench))
     label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
-    return Conformance(label, rules, tuple(verdicts))
+    windows = tuple(series.curve() for series in bench.made) if rule is not None else ()
+    return Conformance(label, rules, tuple(verdicts), windows)
 
 
 ALONE = {"duration": "1 s", "links": [{"name": "l", "rate": "10 Mbit/s", "delay": "10 ms", "buffer": "1 BDP"}]}
@@ -83,11 +89,13 @@ class Conformance(Outcome):
         controller: Name of the controller.
         source: Name of the rules.
         rules: Verdict on each rule.
+        windows: Windows of each run of a single rule.
     """
 
     controller: str
     source: str
     rules: tuple[Verdict, ...]
+    windows: tuple[Curve, ...] = ()
 
     def failed(self, *, strict: bool = False) -> list[str]:
         """Rules of level MUST or EQ that fail, by id; with ``strict`` also those of level SHOULD."""
@@ -117,7 +125,24 @@ class Conformance(Outcome):
             if each.verdict == SKIPPED:
                 reasons.setdefault(each.reason, []).append(each.rule.id)
         skipped = [f"skipped: {', '.join(ids)}: {reason}" for reason, ids in reasons.items()]
-        return [Shown(f"{self.controller} by {self.source}", columns, rows, left=4), *skipped] if rows else [*skipped]
+        table = [Shown(f"{self.controller} by {self.source}", columns, rows, left=4)] if rows else []
+        return [*table, *skipped, *self._explained()]
+
+    def _explained(self) -> list[Shown | str]:
+        """Method and windows of a single rule."""
+        if not self.windows:
+            return []
+        method = " ".join((self.rules[0].rule.measure.__doc__ or "").split())
+        parts: list[Shown | str] = [f"method: {method}"] if method else []
+        for i, curve in enumerate(self.windows):
+            points = curve.points[:: max(1, len(curve.points) // MOST_WINDOWS)]
+            rows = [(f"{time_s:.2f}", f"{window:.1f}") for time_s, window in points]
+            parts.append(Shown(f"windows of run {i + 1}", ("time (s)", "window (packets)"), rows, left=0))
+        return parts
+
+
+MOST_WINDOWS = 40
+"""Windows of a run that the table of a single rule shows, about."""
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:

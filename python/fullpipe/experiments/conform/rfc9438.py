@@ -68,6 +68,7 @@ def slope(curve: Curve, low: float, high: float, rtt_s: float) -> float:
 
 
 def decrease(bench: Bench) -> float:
+    """A loss leaves beta_cubic = 0.7 of the window."""
     one = cut(bench, LONG_S, LATER)
     return one.after / one.before
 
@@ -92,11 +93,13 @@ def floor(bench: Bench) -> float:
 
 
 def at_k(bench: Bench) -> float:
+    """W_cubic(K) = W_max, where the curve is flat: K = ((W_max - cwnd_epoch)/C)^(1/3), read one round trip later."""
     one = cut(bench, LONG_S, LATER)
     return known(one.curve.at(k_s(one.before, one.after) + LONG_S), "time K") / one.before
 
 
 def beginning(bench: Bench) -> float:
+    """Time at which half of the gap to W_max is closed, minus 0.2063 K."""
     one = cut(bench, LONG_S, LATER)
     return late_rounds(one, LONG_S, one.before)
 
@@ -120,11 +123,13 @@ def monotone(bench: Bench) -> float:
 
 
 def friendly_below(bench: Bench) -> float:
+    """Growth of W_est from 0.75 to 0.95 of the peak: alpha_cubic = 3 (1 - 0.7)/(1 + 0.7) = 9/17."""
     one = cut(bench, SHORT_S, QUICK)
     return slope(one.curve, 0.75 * one.before, 0.95 * one.before, SHORT_S)
 
 
 def friendly_above(bench: Bench) -> float:
+    """Alpha_cubic is 1 once W_est has reached the window before the cut: from 1.1 to 1.4 of the peak."""
     one = cut(bench, SHORT_S, QUICK)
     return slope(one.curve, 1.1 * one.before, 1.4 * one.before, SHORT_S)
 
@@ -142,17 +147,20 @@ def friendly_start(bench: Bench) -> float:
 
 
 def convergence(bench: Bench) -> float:
+    """W_max is 0.85 windows if the window at a cut is below the last W_max: window at K, one round trip later."""
     one = cut(bench, LONG_S, BELOW)
     w_max = 0.85 * one.before
     return known(one.curve.at(k_s(w_max, one.after) + LONG_S), "time K") / w_max
 
 
 def convergence_k(bench: Bench) -> float:
+    """Time at which half of the gap to the reduced W_max is closed, minus 0.2063 K with K from W_max - cwnd_epoch."""
     one = cut(bench, LONG_S, BELOW)
     return late_rounds(one, LONG_S, 0.85 * one.before)
 
 
 def decrease_below(bench: Bench) -> float:
+    """Beta applies to the window, and not to the W_max that fast convergence has reduced."""
     one = cut(bench, LONG_S, BELOW)
     return one.after / one.before
 
@@ -198,6 +206,7 @@ def timeout(bench: Bench) -> tuple[float, float, Curve]:
 
 
 def timeout_threshold(bench: Bench) -> float:
+    """A timeout sets ssthresh to 0.7 windows, and the window to the loss window."""
     before, threshold, _ = timeout(bench)
     return threshold / before
 
