@@ -115,7 +115,7 @@ def test_what_the_kernel_does_not_tell_is_said(tmp_path: Path, monkeypatch: pyte
     page = card_page(card.data)
     assert page.count("On Linux: unknown, because the kernel does not report it.") == 2
     assert '<th scope="col">Linux, 2 seeds</th>' in page
-    assert "mean RTT, ms: mean over the seeds (minimum to maximum)" in page
+    assert "Mean RTT (ms): mean over the seeds (minimum to maximum)" in page
     assert "Linux 6.1.0-test in a virtual machine, 2 seeds in 2 settings" in page
 
 

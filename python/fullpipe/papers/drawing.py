@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.metrics import AXES, metric
 from fullpipe.plots.spec import Panel, Plot
 from fullpipe.runs.tables import to_numpy
 
@@ -28,6 +29,7 @@ __all__ = [
     "mean_between",
     "panels",
     "runs_of",
+    "titled",
     "utilization",
 ]
 
@@ -68,6 +70,12 @@ def panels(
     for panel in plot.rows[-1]:
         panel.x.label = xlabel
     return plot, plot.rows
+
+
+def titled(name: str, unit: str = "") -> tuple[str, str]:
+    """Title of a metric from the registry, and its unit or the given one, for `panels`."""
+    one = metric(name)
+    return one.title, unit or AXES.get(one.unit, (1.0, one.unit))[1]
 
 
 def flow_samples(result: Result, flow: int, *names: str) -> tuple[Samples, ...]:

@@ -268,7 +268,7 @@ class Card(Results):
         from fullpipe.experiments.evaluate.page import beside, kernel_line
 
         rows = [
-            (cell["id"], compared["setting"], f"{compared['title']}, {compared['unit']}".removesuffix(", "), *row)
+            (cell["id"], compared["setting"], _heading(compared), *row)
             for cell in {cell["id"]: cell for one in self.data["criteria"] for cell in one["experiments"]}.values()
             for compared in cell["figures"].values()
             for row in beside(compared, self.data["algorithm"])
@@ -482,3 +482,7 @@ def _short(value: float | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.{DIGITS}g}")
+
+
+def _heading(compared: ComparedData) -> str:
+    return compared["title"] + (f" ({compared['unit']})" if compared["unit"] else "")

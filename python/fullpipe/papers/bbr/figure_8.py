@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
+from fullpipe.metrics import axis
 from fullpipe.papers.drawing import bottleneck, flow_values, panels, runs_of
 from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Quick, Results, marks
@@ -106,7 +107,7 @@ def _picture(results: Results) -> Plot:
     rows, kernel = _measure(results), marks("bbr/figure-8")
     shown = [loss for loss in LOSSES if rows.get("goodput", "BBR", _setting(loss)) is not None]
     title = "Goodput of 60 s against random loss: 100 Mbit/s, 100 ms, a buffer of one BDP"
-    plot, ((axes,),) = panels((("", "Mbit/s"),), title=title, xlabel="loss, %", height=3.4)
+    plot, ((axes,),) = panels((("", axis("goodput_bps")[0]),), title=title, xlabel=axis("loss_rate")[0], height=3.4)
     at = [100 * loss for loss in shown]
     axes.line(at, [RATE_MBPS * (1 - loss) for loss in shown], color="#666666", linestyle=":", label="link less loss")
     for algorithm, called in ALGORITHMS.items():

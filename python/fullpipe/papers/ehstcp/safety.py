@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from fullpipe.metrics import axis
 from fullpipe.papers.drawing import bottleneck, flow_samples, flow_values, loss_percent, panels, runs_of, utilization
 from fullpipe.papers.ehstcp.common import STANDARD, bars, bdp_packets
 from fullpipe.plots.looks import pens
@@ -117,7 +118,7 @@ def _shares_picture(results: Results) -> Plot:
 
 def _windows_picture(results: Results) -> Plot:
     shown = {name: results[_scenario_name(name, 1)] for name in ALGORITHMS if name != "HSTCP"}
-    rows = [(name, "window, packets") for name in shown]
+    rows = [(name, axis("cwnd_packets")[0]) for name in shown]
     title = "The two eHSTCP flows: a small cut, and with the check a second one where the queue stays"
     plot, axes = panels(rows, title=title)
     for (panel,), result in zip(axes, shown.values(), strict=True):

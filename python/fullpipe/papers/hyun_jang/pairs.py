@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
-from fullpipe.papers.drawing import bottleneck, flow_samples, link_samples, loss_times, mean_between, panels
+from fullpipe.papers.drawing import bottleneck, flow_samples, link_samples, loss_times, mean_between, panels, titled
 from fullpipe.papers.hyun_jang.single import SCHEMES, W_FULL_PACKETS
 from fullpipe.plots.looks import COLOURS, link_pen, pens
 from fullpipe.plots.spec import moving_mean
@@ -226,7 +226,7 @@ def _picture(results: Results, *, item: str, other: str) -> Plot:
 
 def _time_picture(results: Results) -> Plot:
     result = results[SAMPLE]
-    rows = (("congestion windows", "packets"), ("link utilization", "of capacity"), ("round-trip time", "ms"))
+    rows = (titled("cwnd_packets"), titled("utilization", "of capacity"), titled("rtt_s"))
     plot, ((window,), (used,), (rtt,)) = panels(rows)
     names = result.columns("flows")["algorithm"]
     for flow, (name, look) in enumerate(zip(names, pens(names), strict=True)):

@@ -15,6 +15,7 @@ from fullpipe.papers.drawing import (
     loss_times,
     mean_between,
     panels,
+    titled,
     utilization,
 )
 from fullpipe.plots.looks import pen
@@ -119,7 +120,7 @@ def _table_1_picture(results: Results) -> Plot:
 
 def _utilization_picture(results: Results) -> Plot:
     """Utilization against the buffer; the letter's values are hollow."""
-    rows = (("utilization of the link", "of capacity"),)
+    rows = (titled("utilization", "of capacity"),)
     xlabel = "k, buffer over bandwidth-delay product"
     plot, ((axes,),) = panels(rows, xlabel=xlabel, height=4.0)
     for scheme, name in NAMES.items():
@@ -194,7 +195,7 @@ def _figure_1_measure(results: Results) -> Rows:
 
 
 def _figure_1_picture(results: Results) -> Plot:
-    rows = (("congestion window", "packets"), ("link utilization", "of capacity"), ("buffer occupancy", "packets"))
+    rows = (titled("cwnd_packets"), titled("utilization", "of capacity"), titled("queue_packets"))
     result = results["reno"]
     plot, axes = panels(rows, title="Reno, 100 Mbit/s, 80 ms, a buffer of 1/4 BDP")
     _draw_window(axes[0][0], result, "reno")
@@ -325,10 +326,10 @@ def _largest_queue(result: Result) -> float:
 
 def _figure_3_picture(results: Results) -> Plot:
     rows = (
-        ("congestion window", "packets"),
-        ("link utilization", "of capacity"),
-        ("round-trip time", "ms"),
-        ("buffer occupancy", "packets"),
+        titled("cwnd_packets"),
+        titled("utilization", "of capacity"),
+        titled("rtt_s"),
+        titled("queue_packets"),
     )
     plot, axes = panels(rows, columns=2, title="k = 1/4", width=11.0)
     for i, (scheme, algorithm) in enumerate(NAMES.items()):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.experiments.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
 from fullpipe.experiments.evaluate.preset import Party
+from fullpipe.metrics import axis
 from fullpipe.papers.drawing import loss_percent, panels, runs_of, utilization
 from fullpipe.plots.looks import pen
 from fullpipe.reproduce.item import Item, Results, shorter
@@ -62,7 +63,7 @@ def _setting(count: int, buffer_bdp: float) -> str:
 def _picture(results: Results) -> Plot:
     """Plot of loss against the buffer."""
     rows = _measure(results)
-    plot, (axes,) = panels((("", "loss, %"),), columns=len(ZONE_FLOWS), xlabel="buffer, BDP", height=3)
+    plot, (axes,) = panels((("", axis("loss_rate")[0]),), columns=len(ZONE_FLOWS), xlabel="buffer, BDP", height=3)
     for panel, count in zip(axes, ZONE_FLOWS, strict=True):
         panel.title = f"{count} flows"
         panel.upright(1.5, linewidth=0.8, color="#999999")

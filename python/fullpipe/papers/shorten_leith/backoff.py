@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.metrics import axis
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ADAPTIVE,
@@ -67,7 +68,7 @@ def _figure_5_measure(results: Results) -> Rows:
 
 def _figure_5_picture(results: Results) -> Plot:
     title = "Adaptive AIMD, 10 Mbit/s, 102.4 ms, queue 25 packets (delay-bandwidth product 85)"
-    plot, (above, below) = time_charts(title, ("congestion window, packets", "queue, packets"))
+    plot, (above, below) = time_charts(title, (axis("cwnd_packets")[0], axis("queue_packets")[0]))
     draw(above, results["adaptive"], 0, "cwnd_packets", pen("adaptive-aimd"))
     above.level(BDP_PACKETS_10M, color="#666666", linestyle=":", label="delay-bandwidth product")
     draw_queue(below, results["adaptive"])
@@ -140,7 +141,7 @@ def _figure_14_measure(results: Results) -> Rows:
 
 def _figure_14_picture(results: Results) -> Plot:
     result = results["as-drawn"]
-    labels = ("window, packets", "beta", "queue, packets")
+    labels = (axis("cwnd_packets")[0], "beta", axis("queue_packets")[0])
     title = "Two hops, 40 Mbit/s then 100 Mbit/s; flow 2 on the second hop from 25 to 30 s"
     plot, (window, beta, queue) = time_charts(title, labels, height=7.0)
     for flow, look in enumerate(pens(["adaptive-aimd"] * 2)):
@@ -198,7 +199,7 @@ def _figure_16_measure(results: Results) -> Rows:
 def _figure_16_picture(results: Results) -> Plot:
     result = results["adaptive-RTT-20-ms"]
     title = "Ten web users each way beside one adaptive flow: 40 Mbit/s, 20 ms, queue 30 packets"
-    plot, (window, rtt, beta) = time_charts(title, ("window, packets", "RTT, ms", "beta"), height=7.0)
+    plot, (window, rtt, beta) = time_charts(title, (axis("cwnd_packets")[0], axis("rtt_s")[0], "beta"), height=7.0)
     draw(window, result, 0, "cwnd_packets", pen("adaptive-aimd"))
     draw(rtt, result, 0, "rtt_s", pen("adaptive-aimd"), scale=1e3)
     draw(beta, result, 0, "beta", pen("adaptive-aimd"), "beta")

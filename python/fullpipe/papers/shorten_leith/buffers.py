@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.metrics import metric
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ALGORITHMS,
@@ -65,7 +66,7 @@ def _figure_1_picture(results: Results) -> Plot:
     plot, axes = chart(
         "Utilization against the buffer: 100 Mbit/s, round trips of 80 ms on average",
         "buffer, packets",
-        "utilization of the link",
+        metric("utilization").title,
     )
     for look, n in zip(pens(["newreno"] * len(FIGURE_1_FLOWS), marked=True), FIGURE_1_FLOWS, strict=True):
         used = [rows.value("utilization", setting=f"{flows(n)}, {q} packets") for q in FIGURE_1_BUFFERS]
@@ -182,7 +183,7 @@ def _figure_7_measure(results: Results) -> Rows:
 def _figure_7_picture(results: Results) -> Plot:
     rows = _figure_7_measure(results)
     title = "Efficiency against the queue: one flow (or synchronized ones), 100 Mbit/s, 40 ms"
-    plot, axes = chart(title, "queue over the delay-bandwidth product", "utilization of the link")
+    plot, axes = chart(title, "queue over the delay-bandwidth product", metric("utilization").title)
     shares = np.linspace(0.02, 1, 200)
     for kind in KINDS:
         look = pen(ALGORITHMS[kind], marked=True)

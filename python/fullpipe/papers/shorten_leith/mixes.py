@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.metrics import axis, metric
 from fullpipe.papers.drawing import runs_of
 from fullpipe.papers.shorten_leith.common import (
     KINDS,
@@ -74,7 +75,7 @@ def _figure_9_picture(results: Results) -> Plot:
 
 
 def _mix_picture(title: str, curves: dict[str, list[tuple[int, float, float]]]) -> Plot:
-    labels = ("utilization of the link", "loss, %")
+    labels = (metric("utilization").title, axis("loss_rate")[0])
     plot, (used, lost) = time_charts(title, labels, x="adaptive flows of 25")
     for look, (label, points) in zip(pens(["adaptive-aimd"] * len(curves), marked=True), curves.items(), strict=True):
         counts, utilizations, percent = zip(*points, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fullpipe.metrics import metric
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ALGORITHMS,
@@ -97,7 +98,7 @@ def _table_1_measure(results: Results) -> Rows:
 
 def _table_1_picture(results: Results) -> Plot:
     return _pairs_picture(
-        "Utilization over ten minutes", "utilization of the link", _table_1_measure(results), "utilization"
+        "Utilization over ten minutes", metric("utilization").title, _table_1_measure(results), "utilization"
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.papers.drawing import flow_samples, flow_values, panels
+from fullpipe.papers.drawing import flow_samples, flow_values, panels, titled
 from fullpipe.plots.looks import Look, link_pen, pen
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.reproduce.rows import Rows
@@ -124,7 +124,8 @@ def _time_to(result: Result, window: float) -> float:
 
 
 def _window_picture(scheme: str, results: Results) -> Plot:
-    plot, ((axes,),) = panels(((f"congestion window, {scheme}", "packets"),), height=3.5)
+    window, unit = titled("cwnd_packets")
+    plot, ((axes,),) = panels(((f"{scheme}: {window}", unit),), height=3.5)
     t_s, cwnd, threshold = flow_samples(results[scheme], 0, "cwnd_packets", "ssthresh_packets")
     axes.line(t_s, cwnd, **pen(scheme), label="cwnd")
     limits = np.where(np.isfinite(threshold), threshold, np.nan)
