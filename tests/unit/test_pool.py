@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -97,3 +99,16 @@ def test_a_set_event_ends_what_is_under_way() -> None:
     event.set()
     with pytest.raises(Cancelled, match="stopped"):
         check_stop(event)
+
+
+def test_the_process_of_a_run_ends_while_its_parent_lives() -> None:
+    code = (
+        "import threading, time\n"
+        "from fullpipe.runs import simulator\n"
+        "threading.Thread(target=simulator._end_with_the_other, daemon=True).start()\n"
+        "time.sleep(0.5)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.wait(timeout=60) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""

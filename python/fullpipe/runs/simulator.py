@@ -215,7 +215,9 @@ def _sendable(column: Any) -> Any:
 
 def _end_with_the_other() -> None:
     """Ends this process when its parent is gone, also inside an algorithm."""
-    sys.stdin.buffer.read()
+    # Not sys.stdin: the interpreter needs the lock of its buffer at the end, and aborts if a thread holds it.
+    while os.read(0, 1):
+        pass
     os._exit(1)
 
 
