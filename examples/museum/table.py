@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     Attributes:
         number: Number of the entry, and id of its check in the suite where it has one.
         issue: Project and number of the issue or pull request.
-        what: What was wrong.
+        what: The fault, in a few words.
         controller: Controller of the museum with this fault.
         fault: Value of its parameter ``fault``.
         rules: Rules of `fullpipe.conform` that apply to the controller; None for NewReno over TCP.
@@ -71,7 +71,7 @@ ENTRIES = (
 
 
 class Caught(NamedTuple):
-    """What a controller with or without a fault is reported for.
+    """Reports on a controller with or without a fault.
 
     Attributes:
         conform: Rules that it breaks.

@@ -90,7 +90,7 @@ def test_a_deterministic_scenario_is_compared_without_a_test(suite: Path) -> Non
     found = fullpipe.check(suite)
     assert found.checks[1].verdict in ("ok", "worse")
     assert found.checks[1].seeds == 5
-    assert any("every seed gives the same" in note for note in found.notes)
+    assert any("equal values for every seed" in note for note in found.notes)
 
 
 def test_a_baseline_of_another_scenario_is_refused(suite: Path, program: Program) -> None:
@@ -292,6 +292,22 @@ def test_the_guide_calls_the_program_from_cargo_test(tmp_path: Path, suite: Path
     failed = subprocess.run([tmp_path / "check"], env=environment, capture_output=True, text=True, check=False)
     assert failed.returncode != 0
     assert "1 of 2 got worse" in failed.stdout
+
+
+def test_the_script_of_the_action_writes_summary_and_junit(suite: Path, tmp_path: Path) -> None:
+    text = (ROOT / ".github/actions/check/action.yml").read_text()
+    _, script, _ = re.findall(r"run: \|\n(.*?)(?=\n    - |\Z)", text, re.DOTALL)
+    edit(suite, ('relative_to = "baseline"', 'max = "0.1 Mbit/s"'))
+    temporary = tmp_path / "runner"
+    (temporary / "fullpipe/bin").mkdir(parents=True)
+    (temporary / "fullpipe/bin/fullpipe").symlink_to(Path(sys.executable).parent / "fullpipe")
+    files = {"GITHUB_OUTPUT": str(tmp_path / "output"), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    inputs = {"SUITE": str(suite), "BASELINE": "", "STRICT": "false", "RUNNER_TEMP": str(temporary)}
+    done = subprocess.run(["bash", "-e", "-c", script], env={**os.environ, **files, **inputs}, check=False)
+    assert done.returncode == 1
+    assert "1 of 2 got worse" in (tmp_path / "summary").read_text()
+    (junit,) = re.findall(r"junit=(.*)", (tmp_path / "output").read_text())
+    assert ElementTree.parse(junit).getroot().get("failures") == "1"
 
 
 def test_the_action_uses_no_other_action_and_no_secret() -> None:

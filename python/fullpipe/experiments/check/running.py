@@ -1,4 +1,4 @@
-"""`check`: runs what a suite needs and judges it at more and more seeds."""
+"""`check`: runs the scenarios of a suite, and judges at more and more seeds."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Work:
         """Runs the controllers of a baseline of another model version again, and returns notes about them.
 
         Raises:
-            InputError: A controller is neither built in nor the same code as then.
+            InputError: A controller is not built in, and its code has changed.
         """
         for each in checks:
             kept = stored.values[each.id]
@@ -272,7 +272,7 @@ def _checks(work: Work, trial: Trial, begun_s: float, notes: list[str]) -> Check
             continue
         sample, values, others = sampled
         if sample.constant and sample.costs[0] != 0:
-            notes.append(f"check {each.id}: every seed gives the same; vary start times, or rounding may decide")
+            notes.append(f"check {each.id}: equal values for every seed; vary start times, or rounding may decide")
         found.append(
             Checked.of(each, trial.verdicts[each.id], values, others, work.suite.confidence, work.wall_s(each))
         )
