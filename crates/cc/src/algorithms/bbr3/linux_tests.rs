@@ -28,7 +28,7 @@ fn news(cc: &Bbr3, now_ms: u64, in_flight: u64, rate: u64) -> Bbr3AckEvent {
     Bbr3AckEvent::of(&Flow::at(now_ms * MILLISECOND).in_flight(in_flight), &Ack::of(1, 1.0), sample)
 }
 
-/// Section 5.3.3.4.2: with an inflight_longterm of 50.5, 49 segments are in flight after an ACK of one and 50 before it, and not one more has
+/// Section 5.3.3.6: with an inflight_longterm of 50.5, 49 segments are in flight after an ACK of one and 50 before it, and not one more has
 /// room: the probe ends. With 48 it does not. Linux has 49 + 2 >= 50.
 #[test]
 fn a_probe_ends_where_the_risky_amount_is_reached_before_the_ack() {

@@ -38,7 +38,7 @@
 //! - **probe_rtt_min_delay** begins as min_rtt does; the draft leaves it out of `OnInit`.
 //! - **max_bw** of the last two cycles: a cycle without a sample does not push out an older one.
 //! - **A sample without a rate** (section 4.1.2.3: shorter than the least RTT) is not used for the full pipe.
-//! - **Precautionary deceleration** (section 5.3.3.4.2) takes C.inflight as it was before the ACK, and as reaching inflight_longterm where
+//! - **Precautionary deceleration** (section 5.3.3.6) takes C.inflight as it was before the ACK, and as reaching inflight_longterm where
 //!   not a whole segment more has room. After the ACK it never reaches it: the window ends there.
 //! - **After recovery** the window that comes back is bounded by the model at once (section 5.6.4.4).
 //! - **A repaired tail** (a tail loss probe) is a round with a loss; section 5.5.10.3 names it without a rule.
