@@ -1,0 +1,198 @@
+//! Cases of links that vary: schedules, traces, losses, jitter, reordering, policers.
+
+/// As [`super::cases::CASES`].
+pub const VARYING: &[(&str, &str, &[&str])] = &[
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nloss = { p = 0.1, r = 0.5 }",
+        &["links[0].loss.model: missing; write e.g. model = \"gilbert-elliott\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nloss = { model = \"gilbert\" }",
+        &["links[0].loss.model: unknown model \"gilbert\"; did you mean \"gilbert-elliott\"?"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nloss = { model = \"gilbert-elliott\", r = 0.5 }",
+        &["links[0].loss.p: missing; write e.g. p = 0.01"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nloss = { model = \"gilbert-elliott\", p = 0.1, r = 2 }",
+        &["line 10: links[0].loss.r: 2 is out of range; allowed: probabilities from 0 to 1"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nloss = { model = \"gilbert-elliott\", p = 0.1, r = 0.5, q = 1 }",
+        &["links[0].loss.q: unknown key \"q\" (allowed: model, p, r, h, k)"],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\ntrace = [1, 2]", &["links[0].trace: cannot stand beside rate; write one or the other"]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { trace = \"lte.down\" }",
+        &["links[0].reverse.trace: \"lte.down\" is the name of a file, which cannot be read here"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { trace = [] }",
+        &["links[0].reverse.trace: no opportunities; write a millisecond for each"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { trace = [0] }",
+        &["links[0].reverse.trace: it ends at 0; the last time is how long it is"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { trace = [3, 2] }",
+        &["links[0].reverse.trace: entry 2: 2 comes after 3; times never decrease"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { trace = [3, 4.5] }",
+        &["links[0].reverse.trace: entry 2: the number 4.5 is no whole number of milliseconds from 0 to 1000000000"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { trace = 3 }",
+        &["links[0].reverse.trace: expected a file or a list, e.g. \"lte.down\"; found the whole number 3"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { trace = [1], schedule = [{ at = \"1 s\", delay = \"1 ms\" }, { at = \"2 s\", rate = \"1 Mbit/s\" }] }",
+        &["line 10: links[0].reverse.schedule[1].rate: cannot stand beside a trace, which is the rate"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nschedule = [{ at = \"5 s\", rate = \"10 Mbit\" }]",
+        &["line 10: links[0].schedule[0].rate: unknown unit \"Mbit\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nschedule = { at = \"5 s\" }",
+        &["links[0].schedule: expected a list of tables, e.g. [{ at = \"5 s\", rate = \"10 Mbit/s\" }]; found a table"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nschedule = [\"5 s\"]",
+        &["links[0].schedule: expected a list of tables", "found text \"5 s\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nschedule = [{ rate = \"10 Mbit/s\" }]",
+        &["links[0].schedule[0].at: missing; write e.g. at = \"5 s\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nschedule = [{ at = \"5 s\" }]",
+        &["links[0].schedule[0].at: nothing changes then; write rate, delay or loss beside it"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nschedule = [{ at = \"5 s\", buffer = \"1 packet\" }]",
+        &["links[0].schedule[0].buffer: unknown key \"buffer\" (allowed: at, rate, delay, loss)"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nschedule = [{ at = \"5 s\", loss = 1.5 }]",
+        &["links[0].schedule[0].loss: 1.5 is out of range; allowed: probabilities from 0 to 1"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nschedule = [{ at = \"5 s\", loss = 0 }, { at = \"5 s\", loss = 1 }]",
+        &["links[0].schedule[1].at: 5 s is not after the change before, 5 s"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nschedule = [{ at = \"5 s\", loss = 0 }]\nrepeat = \"5 s\"",
+        &["line 11: links[0].repeat: 5 s is not after the last change, 5 s"],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\nrepeat = \"5 s\"", &["links[0].repeat: of what? write a schedule beside it"]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = \"7 ms\"",
+        &[
+            "links[0].jitter: expected a table or \"off\", e.g. { model = \"wifi\", mean = \"7 ms\" }; found text \"7 ms\"",
+        ],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = { mean = \"7 ms\" }",
+        &["links[0].jitter.model: missing; write e.g. model = \"wifi\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = { model = \"wlan\", mean = \"7 ms\" }",
+        &["links[0].jitter.model: unknown model \"wlan\" (allowed: uniform, normal, wifi)"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = { model = \"wifi\" }",
+        &["links[0].jitter.mean: missing; write e.g. mean = \"7 ms\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = { model = \"wifi\", mean = \"0.5 ms\" }",
+        &["links[0].jitter.mean: \"0.5 ms\" is out of range; allowed: 1 ms to 91 ms"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = { model = \"wifi\", mean = \"7 ms\", spread = \"1 ms\" }",
+        &["links[0].jitter.spread: the wifi model has none of its own"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = { model = \"normal\", mean = \"7 ms\" }",
+        &["links[0].jitter.spread: missing; write e.g. spread = \"2 ms\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = { model = \"uniform\", mean = \"7 ms\", spread = \"8 ms\" }",
+        &["links[0].jitter.spread: \"8 ms\" is out of range; allowed: 0 s to 7 ms"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreorder = 0.01",
+        &[
+            "links[0].reorder: expected a table or \"off\", e.g. { probability = 0.01, delay = \"20 ms\" }; found the number 0.01",
+        ],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\nreorder = { delay = \"20 ms\" }", &["links[0].reorder.probability: missing"]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreorder = { probability = 0.01 }",
+        &["links[0].reorder.delay: missing; write e.g. delay = \"20 ms\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreorder = { probability = 0.01, delay = \"0 s\" }",
+        &["links[0].reorder.delay: \"0 s\" is out of range; allowed: 1 ns to 100 s"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\naggregation = \"0 ms\"",
+        &["links[0].aggregation: \"0 ms\" is out of range; allowed: 1 ns to 100 s"],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\naggregation = 4", &["links[0].aggregation: 4 has no unit"]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\npolicer = { burst = \"250 kB\" }",
+        &["links[0].policer.rate: missing; write e.g. rate = \"10 Mbit/s\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\npolicer = { rate = \"1 Mbit/s\" }",
+        &["links[0].policer.burst: missing; write e.g. burst = \"250 kB\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\npolicer = { rate = \"1 Mbit/s\", burst = \"999 B\" }",
+        &["links[0].policer.burst: 999 bytes is less than one packet of 1000 bytes"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { policer = { rate = \"1 Mbit/s\", burst = \"999 B\" } }",
+        &["line 10: links[0].reverse.policer.burst: 999 bytes is less than one packet of 1000 bytes"],
+    ),
+];
