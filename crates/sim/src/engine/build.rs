@@ -1,11 +1,12 @@
-//! A scenario becomes an engine that has not begun: its flows, sources and users, with what they draw at random.
+//! Builds the engine of a scenario: flows, sources, and web users, with their random values.
 
 use super::footprint::Memory;
+use super::schedule::StreamId;
 use super::timers::Timer;
 use super::transit::Transit;
 use super::{Engine, longest_access_delay};
 use crate::memory::make_room;
-use crate::network::{Direct, Network, Route, Serving, Shortcut};
+use crate::network::{Network, Route, Serving};
 use crate::report::jitter::Jitter;
 use crate::report::meter::{Meter, Terms};
 use crate::report::transfers::Transfers;
@@ -53,7 +54,7 @@ impl<P: Policy> Engine<P> {
         engine.add_datagrams(&routes[scenario.flows.len()..]);
         engine.add_web(&routes[scenario.flows.len() + scenario.udp.len()..]);
         if scenario.web.is_empty() {
-            // Nobody joins later, and with access delays of their own each flow has a stream of its own.
+            // No flow is added later. With random access delays each flow has a separate stream.
             engine.ack_streams.clear();
         }
         engine
@@ -134,7 +135,7 @@ impl<P: Policy> Engine<P> {
         }
     }
 
-    /// Connection `id` begins at `start` on its own clock.
+    /// Starts connection `id` at `start` on the flow's clock.
     pub fn start_at(&mut self, start: Nanos, id: u32) {
         let at = start + self.flows[id as usize].access;
         self.transit.timers.set_of(at, Timer::Start(id), self.transit.schedule.flow(id));
@@ -171,27 +172,12 @@ impl<P: Policy> Engine<P> {
         let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(id), now: 0 };
         let rtt = (!tcp.handshake).then_some(base_rtt);
         let cc = controller(tcp, self.scenario.packet_size, rtt, choices(self.scenario.seed, identity, 0), &guard);
-        let last = self.transit.network.last_hop(route).direction;
-        let last_link = &self.scenario.links[last as usize / 2];
-        let last_direction = order::direction(&last_link.name, last % 2 == 1);
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
-        let ecn = tcp.ecn != EcnMode::Off;
-        let heed = Heed {
-            ecn: ecn.then(|| Receiving::new(tcp.ecn)),
-            jitter: (self.scenario.measure_jitter && web.is_none()).then(Jitter::default),
-        };
-        let heeds = ecn || heed.jitter.is_some();
-        let shortcut = match self.transit.network.shortcut(route) {
-            _ if slow_access => Shortcut::None,
-            Shortcut::Whole(_) if tcp.delayed_ack || heeds => Shortcut::None,
-            Shortcut::Back(Direct { there, .. }) if tcp.delayed_ack || heeds => Shortcut::Served(there),
-            shortcut => shortcut,
-        };
+        let heed = self.heed(tcp, web);
+        let is_plain = !slow_access && !tcp.delayed_ack && heed.is_none();
+        let direct = self.transit.network.direct(route).filter(|_| is_plain);
+        let ack_stream = self.ack_stream(route, access);
         let schedule = &mut self.transit.schedule;
-        let ack_stream = *self
-            .ack_streams
-            .entry((last, access))
-            .or_insert_with(|| schedule.add_stream(last_direction.number(access)));
         schedule.add_flow(identity);
         let access_link = slow_access.then(|| {
             let rng = Rng::new(self.scenario.seed, Purpose::Processing, identity);
@@ -206,13 +192,12 @@ impl<P: Policy> Engine<P> {
             sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, self.scenario.packet_size, meter),
             receiver,
             route,
-            shortcut,
+            direct,
             ack_stream,
             access,
             incarnation: 0,
             life: Life::Idle,
-            plain: !slow_access && !ecn && !matches!(shortcut, Shortcut::Served(_) | Shortcut::Back(_)),
-            heed: heeds.then(|| Box::new(heed)),
+            heed,
             ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,
             ack_timer_at: Nanos::MAX,
@@ -227,12 +212,28 @@ impl<P: Policy> Engine<P> {
         });
         id
     }
+
+    /// ECN and jitter at the receiver of a connection, if either is on.
+    fn heed(&self, tcp: &Tcp, web: Option<u32>) -> Option<Box<Heed>> {
+        let ecn = (tcp.ecn != EcnMode::Off).then(|| Receiving::new(tcp.ecn));
+        let jitter = (self.scenario.measure_jitter && web.is_none()).then(Jitter::default);
+        (ecn.is_some() || jitter.is_some()).then(|| Box::new(Heed { ecn, jitter }))
+    }
+
+    /// Stream of ACKs that take the last hop of `route` and this access delay.
+    fn ack_stream(&mut self, route: Route, access: Nanos) -> StreamId {
+        let last = self.transit.network.last_hop(route).direction;
+        let last_link = &self.scenario.links[last as usize / 2];
+        let identity = order::direction(&last_link.name, last % 2 == 1);
+        let schedule = &mut self.transit.schedule;
+        *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream(identity.number(access)))
+    }
 }
 
-/// What the algorithm of a flow's connection draws its random choices from; web traffic opens many connections, one after another.
+/// Seed for the algorithm of a flow's connection. A web user opens many connections, one after another.
 pub fn choices(seed: u64, flow: Identity, incarnation: u16) -> u64 {
     Rng::new(seed, Purpose::Algorithm, flow.number(incarnation.into())).bits()
 }
 
-/// Receivers' clocks are ahead of their senders' by up to this.
+/// Offset of a receiver's clock from its sender's.
 const CLOCK_OFFSETS: Spread = Spread { low: 0, high: 3_600_000_000_000 };

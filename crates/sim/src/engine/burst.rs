@@ -65,7 +65,7 @@ impl Transit {
         match segments {
             Some(segments) => {
                 for seq in self.cut(flow.id, at, segments) {
-                    self.send_by_shortcut(flow, seq, at, now, true);
+                    self.send(flow, seq, at, now, true);
                 }
             }
             None => self.pump_one_by_one(flow, at, now),

@@ -1,10 +1,13 @@
-//! What packets move through: links, the order of arrivals, timers.
+//! Movement of packets: links, the order of arrivals, timers.
+
+mod datagrams;
+mod direct;
 
 use crate::engine::burst::{self, Rest};
 use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
-use crate::network::{Direct, End, Hop, Network, Route, Shortcut};
-use crate::packet::{AckNote, Kind, Marks, NoteSlot, Notes, Packet, Segment};
+use crate::network::{End, Hop, Network, Route};
+use crate::packet::{AckNote, Kind, NoteSlot, Notes, Packet, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::rng::Ties;
@@ -17,29 +20,29 @@ use crate::window::Window;
 use fullpipe_cc::Nanos;
 use std::num::NonZero;
 
-/// Everything packets move through.
+/// Links, packets in flight, and timers.
 pub struct Transit {
-    /// The span that figures count: the run without its warm-up.
+    /// Measurement interval: the run without its warm-up.
     pub window: Window,
     /// The links.
     pub network: Network,
-    /// Packets under way.
+    /// Packets in flight.
     pub schedule: Schedule,
     /// Alarms.
     pub timers: Timers,
     /// The series of the flows.
     pub log: SampleLog,
-    /// What became of all data packets.
+    /// Counts of data packets by outcome.
     pub count: PacketCount,
     /// Segments that each flow (web traffic has none) lost in the window.
     pub lost: Vec<u64>,
-    /// What ACKs under way carry.
+    /// Further fields of ACKs in flight.
     pub notes: Notes,
-    /// A timer has expired: what it makes be sent comes after the turns that links take at that moment.
+    /// The present event is a timer: its packets arrive after the departures of links at that moment.
     pub by_timer: bool,
-    /// Events left before the next look at watch and memory.
+    /// Events left before the next check of watch and memory.
     pub left: u32,
-    /// What a long burst has yet to send.
+    /// Rest of a long burst.
     pub rest: Option<Rest>,
     packet_size: u32,
     ack_size: u32,
@@ -73,7 +76,7 @@ impl Transit {
         }
     }
 
-    /// An ACK reaches its sender; says at which moment of the flow's own, or `None` if it is of no use any more.
+    /// Hands an ACK to its sender. Returns the time on the flow's clock; `None` if the connection is over.
     #[inline(always)]
     pub fn hand_over<P: Policy>(&mut self, flow: &mut Connection<P>, ack: &Packet) -> Option<Nanos> {
         if ack.note != NoteSlot::NONE {
@@ -93,7 +96,7 @@ impl Transit {
         Some(now)
     }
 
-    /// Notes have been out of use for as long as ACKs are under way.
+    /// Prefetches the note of the next ACK, which has left the cache meanwhile.
     #[inline(always)]
     pub fn prefetch_next_note(&self) {
         if let Some((_, note)) = self.schedule.upcoming(0) {
@@ -101,7 +104,7 @@ impl Transit {
         }
     }
 
-    /// Sends what the window allows. `at` is the loop's time, the flow's is an access delay behind.
+    /// Sends as much as the window allows. `at` is the loop's time; the flow's clock is one access delay behind.
     #[inline(always)]
     pub fn pump<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
         let now = at - flow.access;
@@ -110,20 +113,8 @@ impl Transit {
             if segments.end - segments.start > burst::SMALL {
                 segments = self.cut(flow.id, at, segments);
             }
-            if let Shortcut::Whole(direct) = flow.shortcut {
-                for seq in segments {
-                    self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
-                }
-            } else {
-                for seq in segments {
-                    // As `Transit::send`, without a call where nothing is between: leaving this to it costs one flow 3 % more.
-                    if flow.plain {
-                        let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
-                        self.carry(flow, &mut segment.packet(Kind::Data), false);
-                    } else if !self.keep(flow, seq, at, now, true) {
-                        self.send_on(flow, seq, at, now, true);
-                    }
-                }
+            for seq in segments {
+                self.send(flow, seq, at, now, true);
             }
         } else {
             self.pump_one_by_one(flow, at, now);
@@ -137,7 +128,7 @@ impl Transit {
         let mut high = flow.sender.high();
         let mut sent = 0;
         while let Some(seq) = flow.sender.next_segment(now) {
-            self.send_by_shortcut(flow, seq, at, now, seq >= high);
+            self.send(flow, seq, at, now, seq >= high);
             high = flow.sender.high();
             sent += 1;
             if sent == burst::PART {
@@ -148,7 +139,7 @@ impl Transit {
             self.count_burst(sent);
         }
         if let Some(due) = flow.sender.wake(now) {
-            // With many flows an alarm among all of them costs more than a place among the packets.
+            // With many flows a timer costs more than a place among the packets.
             let at = due + flow.access;
             if !self.schedule.push_pace(flow.id, at) {
                 self.timers.set_of(at, Timer::Pace(flow.id), self.schedule.flow(flow.id));
@@ -156,135 +147,19 @@ impl Transit {
         }
     }
 
-    /// As [`Transit::send`], the whole way at a stroke where there is a shortcut.
+    /// Sends segment `seq`, which is new or a retransmission. It leaves its sender at `now` by the flow's clock, and reaches the first link
+    /// at `at`.
     #[inline(always)]
-    pub fn send_by_shortcut<P: Policy>(
-        &mut self,
-        flow: &mut Connection<P>,
-        seq: u64,
-        at: Nanos,
-        now: Nanos,
-        new: bool,
-    ) {
-        match flow.shortcut {
-            Shortcut::Whole(direct) => {
-                self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
-            }
-            _ => self.send(flow, seq, at, now, new),
+    pub fn send<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
+        match flow.direct {
+            Some(direct) => self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now)),
+            None => self.send_in_general(flow, seq, at, now, new),
         }
     }
 
-    /// The whole way of a segment, and of its ACK, over one link.
-    #[inline(always)]
-    fn send_direct<P: Policy>(&mut self, flow: &mut Connection<P>, direct: Direct, mut segment: Segment) {
-        let link = &mut self.network.fifos[direct.there as usize];
-        let Some(departure) = link.accept(segment.at, self.packet_size) else {
-            self.count_lost_segment(flow.id, segment.at);
-            return;
-        };
-        segment.at = departure + link.delay;
-        self.deliver_direct(flow, direct.back, segment);
-    }
-
-    /// A segment over the one link of a route reaches its receiver, and its ACK goes back over that link.
-    #[inline(always)]
-    fn deliver_direct<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, segment: Segment) {
-        let Segment { at, stamp, seq, .. } = segment;
-        debug_assert_eq!(segment.marks, Marks::NONE);
-        let Some(next) = flow.receiver.take_expected(seq, stamp) else {
-            self.deliver_beyond(flow, back, at, seq, stamp);
-            return;
-        };
-        flow.received += u64::from(self.count_delivered(at));
-        self.acknowledge_direct(flow, back, at, (next, stamp), NoteSlot::NONE);
-    }
-
-    /// The same beyond a hole: most segments behind a loss. Of the segment as much as there are registers for.
+    /// Sends a segment that may need events on its way.
     #[inline(never)]
-    fn deliver_beyond<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, at: Nanos, seq: u32, sent: Nanos) {
-        let taken = if flow.heed.is_none() { flow.receiver.take_beyond(seq) } else { None };
-        let Some((next, stamp, blocks)) = taken else {
-            let segment = Segment::new(flow.id, seq.into(), flow.incarnation, at, sent);
-            self.deliver_apart(flow, Segment { hop: 1, ..segment });
-            return;
-        };
-        flow.received += u64::from(self.count_delivered(at));
-        let note = self.notes.put(AckNote { blocks, echo: None });
-        self.acknowledge_direct(flow, back, at, (next, stamp), note);
-    }
-
-    /// The ACK of a segment that came over the one link of a route goes back over that link.
-    #[inline(always)]
-    fn acknowledge_direct<P: Policy>(
-        &mut self,
-        flow: &mut Connection<P>,
-        back: u32,
-        at: Nanos,
-        (next, stamp): (u64, Nanos),
-        note: NoteSlot,
-    ) {
-        let link = &mut self.network.fifos[back as usize];
-        let Some(departure) = link.accept(at, self.ack_size) else {
-            self.notes.take(note);
-            return;
-        };
-        let ack = Packet {
-            at: departure + link.delay + 2 * flow.access,
-            stamp,
-            aside: at,
-            flow: flow.id,
-            seq: next as u32,
-            note,
-            incarnation: flow.incarnation,
-            hop: 2,
-            kind: Kind::Arriving,
-        };
-        self.schedule.push(flow.ack_stream, &ack);
-    }
-
-    /// The same where the receiver has more to do.
-    #[inline(never)]
-    fn deliver_apart<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
-        let (Shortcut::Whole(Direct { back, .. }) | Shortcut::Back(Direct { back, .. })) = flow.shortcut else {
-            return;
-        };
-        let Some(mut ack) = self.deliver(flow, segment) else { return };
-        let link = &mut self.network.fifos[back as usize];
-        let Some(departure) = link.accept(ack.at, self.ack_size) else { return self.lose(&ack) };
-        ack.at = departure + link.delay + 2 * flow.access;
-        (ack.hop, ack.kind) = (2, Kind::Arriving);
-        self.schedule.push(flow.ack_stream, &ack);
-    }
-
-    /// Segment `seq` leaves its sender at `now` by its time, `new` or for the second time, and reaches the first link at `at`. Most that come
-    /// to a served link are kept there, and need no more.
-    #[inline(never)]
-    fn send<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
-        if !self.keep(flow, seq, at, now, new) {
-            self.send_on(flow, seq, at, now, new);
-        }
-    }
-
-    /// The same where it comes to a served link that keeps what comes; elsewhere nothing happens, and it says no.
-    #[inline(always)]
-    fn keep<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) -> bool {
-        let (Shortcut::Served(there) | Shortcut::Back(Direct { there, .. })) = flow.shortcut else { return false };
-        let link = &mut self.network.served[there as usize];
-        if !link.keeps() {
-            return false;
-        }
-        // A shortcut back is for segments whose headers say nothing.
-        let marks = if let Shortcut::Served(_) = flow.shortcut { flow.sender.marks(new) } else { Marks::NONE };
-        let segment = Segment { marks, ..Segment::new(flow.id, seq, flow.incarnation, at, now) };
-        if link.keep(segment, self.packet_size, self.by_timer) {
-            self.let_in(there);
-        }
-        true
-    }
-
-    /// The same of a segment that is not kept.
-    #[inline(never)]
-    fn send_on<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
+    fn send_in_general<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
         let marks = flow.sender.marks(new);
         let mut segment = Segment { marks, ..Segment::new(flow.id, seq, flow.incarnation, at, now) };
         match &mut flow.access_link {
@@ -296,7 +171,7 @@ impl Transit {
         }
     }
 
-    /// A SYN leaves, of an ACK's size; the receiver answers it at once with as much.
+    /// Sends a SYN of an ACK's size. The receiver answers at once with a SYN-ACK of that size.
     pub fn send_syn<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
         let (stamp, hop) = (at - flow.access, flow.route.hops);
         let mut syn = Packet {
@@ -318,7 +193,7 @@ impl Transit {
         self.arm(flow);
     }
 
-    /// A segment or an ACK reaches its next stop in its turn.
+    /// Handles the arrival of a segment or an ACK at its next stop.
     #[inline(always)]
     pub fn move_on<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
         if packet.kind == Kind::Received {
@@ -330,9 +205,8 @@ impl Transit {
         self.carry(flow, &mut packet, false);
     }
 
-    /// Follows a segment or an ACK, until it is lost or must wait for its turn in the loop; a segment may reach the receiver, and
-    /// its ACK goes on. `ahead` of the clock, or at the loop's time. The packet is the caller's: given away it would be copied for each
-    /// stop in the loop, depending on what else the compiler has before it.
+    /// General path: moves a segment or an ACK until it is lost or needs an event. A segment may reach the receiver, whose ACK moves on.
+    /// `ahead`: its time is ahead of the loop's. By reference, since the compiler would copy the packet for each stop.
     #[inline(always)]
     fn carry<P: Policy>(&mut self, flow: &mut Connection<P>, packet: &mut Packet, mut ahead: bool) {
         loop {
@@ -352,8 +226,8 @@ impl Transit {
         }
     }
 
-    /// The packet has left a link, and `packet.at` is when it reaches the far end. Says whether it goes on at once; otherwise it
-    /// waits for its turn in the loop, or its receiver has got it.
+    /// Handles the departure of a packet from a link. `packet.at` is its arrival time at the far end. Returns whether it moves on at once;
+    /// otherwise it waits for an event, or has been delivered.
     #[inline(always)]
     fn goes_on<P: Policy>(&mut self, flow: &mut Connection<P>, hop: Hop, packet: &mut Packet) -> bool {
         packet.hop += 1;
@@ -371,8 +245,8 @@ impl Transit {
         true
     }
 
-    /// A packet comes to a link that follows a trace or is served; says whether it, or another one instead, is sent: when it reaches the far
-    /// end is known.
+    /// Hands a packet to a link that follows a trace or is served. Returns whether a packet is sent, this one or another one in its place,
+    /// whose arrival time at the far end is then known.
     #[inline(never)]
     fn offer(&mut self, route: Route, hop: Hop, packet: &mut Packet, size: u32, ahead: bool) -> bool {
         match hop.end {
@@ -393,7 +267,7 @@ impl Transit {
         }
     }
 
-    /// At a served link it may have to wait for its turn if it comes ahead of the clock.
+    /// Hands a packet to a served link. It may have to wait for its event if its time is ahead of the loop's.
     #[inline(always)]
     fn offer_served(&mut self, place: u32, route: Route, packet: &mut Packet, size: u32, ahead: bool) -> bool {
         let link = &mut self.network.served[place as usize];
@@ -411,21 +285,21 @@ impl Transit {
         sent
     }
 
-    /// A served link takes its turns, those that are due.
+    /// Serves a link, whose next packet is due.
     #[inline]
     pub fn serve(&mut self, place: u32, now: Nanos) {
         self.network.served[place as usize].serve(now);
         self.settle(place);
     }
 
-    /// All that has come to a served link is let in.
+    /// Queues the arrivals of a served link.
     #[cold]
     pub fn let_in(&mut self, place: u32) {
         self.network.served[place as usize].let_in(0);
         self.settle(place);
     }
 
-    /// Something changes of a served link; says whether a packet leaves it therefore.
+    /// Applies a scheduled change of a link. Returns whether a packet leaves because of it.
     pub fn change(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
         let sent = self.network.served[place as usize].change(now, packet);
         self.await_change(place);
@@ -433,7 +307,7 @@ impl Transit {
         sent
     }
 
-    /// Sees that the loop wakes a served link when something changes there.
+    /// Sets the timer of the next scheduled change of a link.
     pub fn await_change(&mut self, place: u32) {
         let next = self.network.served[place as usize].next_change();
         if next < Nanos::MAX {
@@ -441,7 +315,7 @@ impl Transit {
         }
     }
 
-    /// Sees to what a served link has lost, and that it is called again.
+    /// Counts the losses of a served link, and sets its timer.
     #[inline(always)]
     fn settle(&mut self, place: u32) {
         if self.network.served[place as usize].wants_attention() {
@@ -459,18 +333,7 @@ impl Transit {
         }
     }
 
-    /// A segment of `flow` that has waited at a served link leaves it. Says whether all that comes of it is done.
-    #[inline(always)]
-    pub fn leaves_direct<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) -> bool {
-        let Shortcut::Back(Direct { back, .. }) = flow.shortcut else { return false };
-        let direct = segment.incarnation == flow.incarnation;
-        if direct {
-            self.deliver_direct(flow, back, segment);
-        }
-        direct
-    }
-
-    /// A packet that has waited at a served link leaves it: a segment or an ACK of `flow`.
+    /// Moves on a segment or an ACK of `flow` that has left a served link.
     #[inline(always)]
     pub fn leave<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
         let hop = self.network.hop(flow.route, packet.hop);
@@ -479,7 +342,7 @@ impl Transit {
         }
     }
 
-    /// A segment or an ACK has been lost.
+    /// Counts a lost packet.
     fn lose(&mut self, packet: &Packet) {
         match packet.kind {
             Kind::Ack => {
@@ -491,7 +354,7 @@ impl Transit {
         }
     }
 
-    /// A segment reaches its receiver, whose ACK goes on its way if there is one.
+    /// Delivers a segment, and moves on the ACK, if there is one.
     #[inline(never)]
     fn deliver_by_call<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
         if let Some(mut ack) = self.deliver(flow, segment) {
@@ -499,17 +362,17 @@ impl Transit {
         }
     }
 
-    /// A segment reaches its receiver, which acknowledges it now or later.
+    /// Delivers a segment. Returns its ACK, unless the receiver holds it.
     #[inline(always)]
     fn deliver<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) -> Option<Packet> {
         let counts = self.count_delivered(segment.at);
         if segment.incarnation != flow.incarnation {
-            // That connection is complete, so this has arrived before; its end acknowledges it for a while (RFC 9293 section 3.10.7.4).
+            // The connection is complete, so this segment is a duplicate, which is acknowledged (RFC 9293 section 3.10.7.4).
             flow.duplicates += u64::from(counts);
             return Some(Packet { aside: segment.at, kind: Kind::Ack, ..segment.packet(Kind::Data) });
         }
         if flow.receiver.must_report_before(segment.seq) {
-            // Only receivers that delay ACKs compress them, and segments reach those at the loop's time.
+            // Only receivers that delay ACKs compress them. Segments reach those at the loop's time.
             self.acknowledge(flow, segment.at);
         }
         let reply = flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get));
@@ -526,13 +389,13 @@ impl Transit {
         Some(self.ack(flow, segment.at))
     }
 
-    /// The receiver sends an ACK that it held.
+    /// Sends an ACK that the receiver held.
     pub fn acknowledge<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
         let mut ack = self.ack(flow, at);
         self.carry(flow, &mut ack, false);
     }
 
-    /// The receiver's ACK.
+    /// ACK that the receiver sends now.
     #[inline(always)]
     fn ack<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
@@ -556,65 +419,7 @@ impl Transit {
         }
     }
 
-    /// Follows a datagram of `size` bytes; true where it is delivered inside the measuring window.
-    pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet, ahead: bool) -> bool {
-        self.follow_datagram(route, size, &mut packet, ahead) && self.count_delivered(packet.at)
-    }
-
-    /// As [`Transit::leave`], for a datagram.
-    pub fn leave_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> bool {
-        let hop = self.network.hop(route, packet.hop);
-        self.datagram_goes_on(hop, &mut packet) && self.carry_datagram(route, size, packet, true)
-    }
-
-    /// As [`Transit::carry_datagram`], for one of a frame; says when it is delivered, be that in the measuring window or not.
-    pub fn carry_of_frame(&mut self, route: Route, size: u32, mut packet: Packet, ahead: bool) -> Option<Nanos> {
-        let delivered = self.follow_datagram(route, size, &mut packet, ahead);
-        delivered.then(|| {
-            self.count_delivered(packet.at);
-            packet.at
-        })
-    }
-
-    /// As [`Transit::leave`], for a datagram of a frame.
-    pub fn leave_of_frame(&mut self, route: Route, size: u32, mut packet: Packet) -> Option<Nanos> {
-        let hop = self.network.hop(route, packet.hop);
-        if self.datagram_goes_on(hop, &mut packet) { self.carry_of_frame(route, size, packet, true) } else { None }
-    }
-
-    /// Follows a datagram of `size` bytes as far as can be told now; true where that is to its receiver.
-    #[inline(always)]
-    fn follow_datagram(&mut self, route: Route, size: u32, packet: &mut Packet, mut ahead: bool) -> bool {
-        while packet.hop < route.hops {
-            let hop = self.network.hop(route, packet.hop);
-            if let End::Fifo(place) = hop.end {
-                let link = &mut self.network.fifos[place as usize];
-                let Some(departure) = link.accept(packet.at, size) else {
-                    self.count_lost(packet.at);
-                    return false;
-                };
-                packet.at = departure + link.delay;
-            } else if !self.offer(route, hop, packet, size, ahead) {
-                return false;
-            }
-            if !self.datagram_goes_on(hop, packet) {
-                return false;
-            }
-            ahead = true;
-        }
-        true
-    }
-
-    fn datagram_goes_on(&mut self, hop: Hop, packet: &mut Packet) -> bool {
-        packet.hop += 1;
-        if !hop.runs_on {
-            self.schedule.push(hop.direction, packet);
-        }
-        hop.runs_on
-    }
-
-    /// What is worked out ahead of the clock may lie beyond the end of the run: such packets are still in flight then. Says
-    /// whether the moment lies inside the measuring window.
+    /// Counts a delivery, or a packet in flight if `at` is beyond the end of the run. Returns whether `at` is in the measurement interval.
     #[inline(always)]
     fn count_delivered(&mut self, at: Nanos) -> bool {
         if at >= self.window.to {
@@ -640,8 +445,7 @@ impl Transit {
         }
     }
 
-    /// Sees that the loop wakes the flow when its retransmission timer expires. An entry that is too early is renewed when it
-    /// comes up; most ACKs move the timer on and touch no entry.
+    /// Sets the timer of the flow's retransmission. An early entry is renewed when it expires, so that most ACKs change no entry.
     #[inline(always)]
     pub fn arm<P: Policy>(&mut self, flow: &mut Connection<P>) {
         let due = flow.sender.deadline().saturating_add(flow.access);
@@ -651,7 +455,7 @@ impl Transit {
         }
     }
 
-    /// The same for a held ACK, on the receiver's clock, which is the loop's.
+    /// Sets the timer of a held ACK, on the receiver's clock, which is the loop's.
     pub fn arm_ack<P: Policy>(&mut self, flow: &mut Connection<P>) {
         let Some(due) = flow.receiver.deadline().filter(|&due| due < flow.ack_timer_at) else { return };
         flow.ack_timer_at = due;

@@ -34,26 +34,13 @@ pub struct Route {
     pub handshake: bool,
 }
 
-/// A route over one link, there and back: the two directions, each among those of its kind.
+/// Route over one FIFO link and back, on which no packet needs an event before its ACK arrives: indices among [`Network::fifos`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direct {
-    /// The data's.
+    /// Direction of the data.
     pub there: u32,
-    /// The ACKs'.
+    /// Direction of the ACKs.
     pub back: u32,
-}
-
-/// How much of a way is known without a look at its stops, where nothing is before the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shortcut {
-    /// Nothing.
-    None,
-    /// All of it, there and back over one link, where every segment gets its ACK at once.
-    Whole(Direct),
-    /// That it begins with this one among [`Network::served`].
-    Served(u32),
-    /// The only link of the data, and the next stop of a segment that has left it, which gets its ACK at once.
-    Back(Direct),
 }
 
 /// A stop on a route.
@@ -229,15 +216,13 @@ impl Network {
         self.hop(route, route.hops - 1)
     }
 
-    /// Part of a route that needs no look at its stops.
-    pub fn shortcut(&self, route: Route) -> Shortcut {
+    /// The fast path of a route, if it has one.
+    pub fn direct(&self, route: Route) -> Option<Direct> {
         let (first, second) = (self.hop(route, 0), self.hop(route, 1));
         let short = (route.data_hops, route.hops) == (1, 2) && first.runs_on;
         match (first.end, second.end) {
-            (End::Fifo(there), End::Fifo(back)) if short => Shortcut::Whole(Direct { there, back }),
-            (End::Served(there), End::Fifo(back)) if short => Shortcut::Back(Direct { there, back }),
-            (End::Served(there), _) => Shortcut::Served(there),
-            _ => Shortcut::None,
+            (End::Fifo(there), End::Fifo(back)) if short => Some(Direct { there, back }),
+            _ => None,
         }
     }
 }

@@ -9,23 +9,26 @@
 //! room for one that comes at `now`. The clock counts whole nanoseconds: of packets that take less than one each, several leave at
 //! one instant, each in a separate call, and records of that instant may be made between two of them.
 
+mod port;
+#[cfg(test)]
+mod tests;
+
 use super::Serving;
 use super::change::loss::Losses;
 use super::change::policer::Policer;
-use super::change::schedule::{Schedule, Settings};
+use super::change::schedule::Schedule;
 use super::change::wire::Wire;
 use super::discipline::flow_hash::FlowHash;
-use super::discipline::stock::Fate;
 use super::discipline::{Any, Discipline, Known, Stock, Task, queue_seed};
 use super::ledger::{Ledger, Sampled, Totals};
-use super::line::Span;
 use super::transmitter::Transmitter;
-use crate::packet::{Kind, Packet, Segment};
+use crate::packet::Packet;
 use crate::report::DirectionReport;
 use crate::rng::Identity;
 use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
+use port::{Load, Port};
 
 /// See the head of the file.
 #[derive(Debug)]
@@ -40,62 +43,11 @@ pub struct Served {
     port: Port,
 }
 
-/// All of it but the queue.
-#[derive(Debug)]
-struct Port {
-    /// Neither a policer nor losses, and a constant rate: most links.
-    plain: bool,
-    /// [`Port::plain`], room is counted in packets, and all packets have one propagation delay.
-    simple: bool,
-    policer: Option<Policer>,
-    transmitter: Transmitter,
-    /// When it has sent all packets given to it.
-    free: Nanos,
-    losses: Losses,
-    wire: Wire,
-    schedule: Option<Box<Schedule>>,
-    /// When something changes next; never for most links.
-    next_change: Nanos,
-    limit: Buffer,
-    /// The limit is a time, and how long a packet takes never changes.
-    timed: bool,
-    /// Packets in the queue.
-    waiting: Waiting,
-    /// Size of the packet that was sent last, bytes; it is being sent until the transmitter is free.
-    sent_last: u32,
-    /// When the next of those that wait begins to be sent; beyond every run if none waits.
-    turn: Nanos,
-    /// How long after a turn the loop has to know of it; 0 where at once.
-    lookahead: Nanos,
-    /// Departures since the loop last took them, in their order.
-    departed: Vec<Departed>,
-    /// The packets themselves, and the queue's drops and marks in the call under way.
-    stock: Stock,
-    /// See [`Served::lost`].
-    lost: Vec<Packet>,
-    totals: Totals,
-    /// When packets left, or will have been sent, less when they came: all those that have come, and have left the queue.
-    sojourn: i128,
-    max_queue: usize,
-    next_mark: Nanos,
-    ledger: Ledger,
-}
-
 /// Departures, about, before the loop takes them: enough to share the cost of one call, and few enough to stay in the cache.
 const HELD_PACKETS: u64 = 256;
 
 /// The most that come before they are let in, whenever that is.
 const MOST_COMING: usize = 2 * HELD_PACKETS as usize;
-
-/// Packets in a queue.
-#[derive(Clone, Copy, Debug, Default)]
-struct Waiting {
-    packets: u64,
-    /// Not counted where [`Port::simple`].
-    bytes: u64,
-    /// How long they take to send; known where [`Port::timed`].
-    time: Span,
-}
 
 /// Arrival, with the fields that are needed when it is let in, which avoids a cache miss for the packet itself.
 #[derive(Debug)]
@@ -147,7 +99,7 @@ impl Served {
             timed: matches!(link.buffer, Buffer::Time(_)) && transmitter.is_steady(),
             transmitter,
             free: 0,
-            waiting: Waiting::default(),
+            waiting: Load::default(),
             sent_last: 0,
             turn: Nanos::MAX,
             lookahead,
@@ -195,7 +147,8 @@ impl Served {
     #[inline]
     pub fn accept(&mut self, packet: &mut Packet, size: u32, late: bool) -> bool {
         if self.keeps() {
-            if self.hold(packet, size, late) {
+            self.coming.push(self.port.coming(packet, size, late));
+            if self.coming.len() >= MOST_COMING {
                 self.let_in(0);
             }
             return false;
@@ -205,20 +158,8 @@ impl Served {
 
     /// Whether arrivals are put in a list, and let in later.
     #[inline(always)]
-    pub fn keeps(&self) -> bool {
+    fn keeps(&self) -> bool {
         self.port.lookahead > 0 && (self.port.turn < Nanos::MAX || !self.coming.is_empty())
-    }
-
-    /// Keeps a segment that comes, as to [`Served::accept`]. Returns whether it is time for [`Served::let_in`].
-    #[inline(always)]
-    pub fn keep(&mut self, segment: Segment, size: u32, late: bool) -> bool {
-        self.hold(&segment.packet(Kind::Data), size, late)
-    }
-
-    #[inline(always)]
-    fn hold(&mut self, packet: &Packet, size: u32, late: bool) -> bool {
-        self.coming.push(self.port.coming(packet, size, late));
-        self.coming.len() >= MOST_COMING
     }
 
     /// [`Served::accept`] where the packet is let in at once.
@@ -427,397 +368,5 @@ impl Coming {
     #[inline(always)]
     fn expect(&mut self, queue: &impl Discipline) {
         self.class = u64::from(queue.expect(self.class));
-    }
-}
-
-impl Port {
-    /// A packet that comes at `packet.at`.
-    #[inline(always)]
-    fn coming(&mut self, packet: &Packet, size: u32, late: bool) -> Coming {
-        let after = packet.at + Nanos::from(late);
-        Coming { known: self.stock.put(packet, size), class: packet.flow_key(), after }
-    }
-
-    /// Packet of a departure: `packet.at` is when it reaches the far end.
-    fn take(&mut self, departed: Departed) -> Packet {
-        Packet { at: departed.at, ..self.stock.take(departed.place).packet }
-    }
-
-    /// Counts arrivals; `entered` is the sum of their times.
-    #[inline(always)]
-    fn note_arrivals(&mut self, packets: usize, entered: u128) {
-        self.totals.arrived += packets as u64;
-        self.sojourn -= entered as i128;
-    }
-
-    /// A packet comes, after the turns that are due before it.
-    #[inline(always)]
-    fn let_in<const SIMPLE: bool, const CALM: bool>(&mut self, queue: &mut impl Discipline, coming: &Coming) {
-        let now = coming.known.entered;
-        if !CALM {
-            self.pass_time::<SIMPLE>(queue, now);
-            self.note_arrivals(1, now.into());
-        }
-        if self.waiting.packets == 0 {
-            let packet = *self.stock.packet(coming.known.place);
-            if let Some(at) = self.let_pass(queue, &packet, coming.known.size) {
-                self.departed.push(Departed { at, place: coming.known.place });
-                return;
-            }
-        }
-        self.enqueue::<SIMPLE, CALM>(queue, coming);
-        if let Some(departed) = self.go_on(queue, now) {
-            self.departed.push(departed);
-        }
-    }
-
-    /// A packet comes. Where nothing is in its way it leaves as it is: when it reaches the far end.
-    fn let_pass(&mut self, queue: &mut impl Discipline, packet: &Packet, size: u32) -> Option<Nanos> {
-        let now = packet.at;
-        if !(self.plain && self.is_idle(now) && self.has_room(now, size) && queue.lets_pass(now, packet, size)) {
-            return None;
-        }
-        self.ledger.note_end_of_wait(now, now);
-        self.max_queue = self.max_queue.max(1);
-        Some(self.transmit::<false>(now, size))
-    }
-
-    /// The packet goes to the queue, or is lost before.
-    #[inline(always)]
-    fn enqueue<const SIMPLE: bool, const CALM: bool>(&mut self, queue: &mut impl Discipline, coming: &Coming) {
-        let &Coming { known, class, .. } = coming;
-        let (now, size) = (known.entered, known.size);
-        if !SIMPLE && self.policer.as_mut().is_some_and(|policer| !policer.passes(now, size)) {
-            self.totals.dropped += 1;
-            self.sojourn += i128::from(now);
-            self.lost.push(self.stock.take(known.place).packet);
-            return;
-        }
-        let full = !CALM && !self.has_room(now, size);
-        if !SIMPLE && !full && self.lost_on_the_wire() {
-            self.lost.push(self.stock.lose(known.place));
-            if self.transmitter.rests() {
-                self.sojourn += i128::from(now);
-                self.stock.take(known.place);
-                return;
-            }
-        }
-        self.add_waiting::<SIMPLE>(size);
-        queue.enqueue(known, class as u32, full, &mut self.stock);
-        self.note_any_deeds(now);
-        if !CALM {
-            self.max_queue = self.max_queue.max(self.queued(now));
-        }
-    }
-
-    /// Whether the buffer holds `size` bytes more at `now`.
-    #[inline(always)]
-    fn has_room(&self, now: Nanos, size: u32) -> bool {
-        if let Buffer::Packets(limit) = self.limit {
-            return (self.queued(now) as u64) < limit;
-        }
-        self.has_other_room(now, size)
-    }
-
-    /// [`Port::has_room`] where the limit is not in packets.
-    #[inline(never)]
-    fn has_other_room(&self, now: Nanos, size: u32) -> bool {
-        match self.limit {
-            Buffer::Unlimited | Buffer::Packets(_) => true,
-            Buffer::Bytes(limit) => {
-                let sending = if self.is_sending(now) { self.sent_last } else { 0 };
-                self.waiting.bytes + u64::from(sending) + u64::from(size) <= limit
-            }
-            Buffer::Time(limit) => {
-                let free = if self.timed {
-                    self.transmitter.free_after(self.waiting.time)
-                } else {
-                    self.free.max(now).saturating_add(self.transmitter.time_of(self.waiting.bytes))
-                };
-                self.queued(now) == 0 || free.saturating_sub(now) < limit
-            }
-        }
-    }
-
-    /// Sends waiting packets, now or when the transmitter is free: the packet that is sent now.
-    #[inline(always)]
-    fn go_on(&mut self, queue: &mut impl Discipline, now: Nanos) -> Option<Departed> {
-        if self.turn == Nanos::MAX { self.begin(queue, now) } else { None }
-    }
-
-    /// [`Port::go_on`] where nothing was to be sent.
-    #[inline(never)]
-    fn begin(&mut self, queue: &mut impl Discipline, now: Nanos) -> Option<Departed> {
-        if self.waiting.packets == 0 || self.transmitter.rests() {
-            return None;
-        }
-        let start = self.transmitter.start_after(now);
-        if start > now {
-            self.turn = start;
-            return None;
-        }
-        self.send_next::<false>(queue, now)
-    }
-
-    /// Takes the turns before `end`.
-    #[inline(never)]
-    fn take_turns<const SIMPLE: bool, const CALM: bool>(&mut self, queue: &mut impl Discipline, end: Nanos) {
-        while self.turn < end {
-            self.take_turn::<SIMPLE, CALM>(queue);
-        }
-    }
-
-    /// Serves the free transmitter at its turn.
-    #[inline(always)]
-    fn take_turn<const SIMPLE: bool, const CALM: bool>(&mut self, queue: &mut impl Discipline) {
-        let now = self.turn;
-        if !CALM {
-            self.pass_time::<SIMPLE>(queue, now);
-        }
-        if !SIMPLE && self.transmitter.rests() {
-            self.turn = Nanos::MAX;
-            return;
-        }
-        if let Some(departed) = self.send_next::<SIMPLE>(queue, now) {
-            self.departed.push(departed);
-        }
-    }
-
-    /// Takes the next packet out of the queue and sends it: that packet, if the wire does not lose it. None where none is left.
-    #[inline(always)]
-    fn send_next<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, now: Nanos) -> Option<Departed> {
-        let next = queue.dequeue(now, &mut self.stock);
-        self.note_any_deeds(now);
-        let Some(Known { place, size, entered }) = next else {
-            self.turn = Nanos::MAX;
-            return None;
-        };
-        self.remove_waiting::<SIMPLE>(size);
-        self.ledger.note_end_of_wait(entered, now);
-        let at = self.transmit::<SIMPLE>(now, size);
-        self.turn = match self.waiting.packets {
-            0 => Nanos::MAX,
-            _ if SIMPLE => self.free,
-            _ => self.transmitter.start(),
-        };
-        if !SIMPLE && self.stock.is_lost(place) {
-            self.stock.take(place);
-            return None;
-        }
-        Some(Departed { at, place })
-    }
-
-    /// Sends a packet; the time when it reaches the far end.
-    #[inline(always)]
-    fn transmit<const SIMPLE: bool>(&mut self, now: Nanos, size: u32) -> Nanos {
-        self.free = if SIMPLE { self.transmitter.send_next(size) } else { self.transmitter.send(now, size) };
-        self.sent_last = size;
-        self.sojourn += i128::from(self.free);
-        if SIMPLE { self.wire.steady_arrival(self.free) } else { self.wire.arrival(self.free) }
-    }
-
-    /// Counts the queue's drops and marks of the last call.
-    #[inline(always)]
-    fn note_any_deeds(&mut self, now: Nanos) {
-        if self.stock.acted {
-            self.note_deeds(now);
-        }
-    }
-
-    #[inline(never)]
-    fn note_deeds(&mut self, now: Nanos) {
-        self.stock.acted = false;
-        self.totals.marked += std::mem::take(&mut self.stock.marked);
-        let mut dropped = std::mem::take(&mut self.stock.dropped);
-        for place in dropped.drain(..) {
-            self.remove_waiting::<false>(self.stock.known(place).size);
-            self.sojourn += i128::from(now);
-            self.totals.dropped += 1;
-            let queued = self.stock.take(place);
-            if queued.fate == Fate::Lost {
-                // It is the queue's and not the wire's.
-                self.totals.wire_lost -= 1;
-            } else {
-                self.lost.push(Packet { at: now, ..queued.packet });
-            }
-        }
-        self.stock.dropped = dropped;
-    }
-
-    #[inline(always)]
-    fn add_waiting<const SIMPLE: bool>(&mut self, size: u32) {
-        self.waiting.packets += 1;
-        if SIMPLE || self.simple {
-            return;
-        }
-        self.waiting.bytes += u64::from(size);
-        if self.timed {
-            self.waiting.time = self.waiting.time.with(self.transmitter.transmission(size));
-        }
-    }
-
-    #[inline(always)]
-    fn remove_waiting<const SIMPLE: bool>(&mut self, size: u32) {
-        self.waiting.packets -= 1;
-        if SIMPLE || self.simple {
-            return;
-        }
-        self.waiting.bytes -= u64::from(size);
-        if self.timed {
-            self.waiting.time = self.waiting.time.without(self.transmitter.transmission(size));
-        }
-    }
-
-    /// Decided when a packet comes, as `fifo.rs` does.
-    fn lost_on_the_wire(&mut self) -> bool {
-        let lost = self.losses.take_next();
-        self.totals.wire_lost += u64::from(lost);
-        lost
-    }
-
-    #[inline(always)]
-    fn is_idle(&self, now: Nanos) -> bool {
-        self.waiting.packets == 0 && self.turn == Nanos::MAX && !self.is_sending(now)
-    }
-
-    /// Packets in the system.
-    #[inline(always)]
-    fn queued(&self, now: Nanos) -> usize {
-        self.waiting.packets as usize + usize::from(self.is_sending(now))
-    }
-
-    #[inline(always)]
-    fn is_sending(&self, now: Nanos) -> bool {
-        self.free > now
-    }
-
-    /// Brings everything up to `now`, before anything happens at that moment.
-    #[inline(always)]
-    fn pass_time<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, now: Nanos) {
-        if now >= self.next_mark {
-            self.pass_marks(now);
-        }
-        while !SIMPLE && now >= self.next_change {
-            self.make_change(queue, now);
-        }
-    }
-
-    /// Changes at `now` apply before any other event of that time.
-    #[cold]
-    fn make_change(&mut self, queue: &mut impl Discipline, now: Nanos) {
-        let Some(schedule) = &mut self.schedule else { return };
-        let Settings { rate_bps, delay, loss } = schedule.step();
-        self.next_change = schedule.next();
-        self.wire.set_delay(delay);
-        self.losses.set(loss);
-        if self.transmitter.set_rate(now, rate_bps) {
-            queue.set_rate(now, rate_bps);
-        }
-    }
-
-    #[cold]
-    fn pass_marks(&mut self, now: Nanos) {
-        while self.next_mark <= now {
-            let mark = self.next_mark;
-            let sojourn = if self.ledger.needs_sojourn(mark) { self.sojourn_to(mark) } else { 0 };
-            let totals = Totals { sojourn, ..self.totals };
-            self.ledger.note(mark, self.queued(mark), self.transmitter.use_at(mark), totals, &mut self.max_queue);
-            self.next_mark = self.ledger.next();
-        }
-    }
-
-    /// How long packets have been in the system by `mark`, together.
-    fn sojourn_to(&self, mark: Nanos) -> u128 {
-        let waited = self.sojourn + i128::from(self.waiting.packets) * i128::from(mark);
-        (waited - i128::from(self.free.saturating_sub(mark))) as u128
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::network::change::trace::Traced;
-    use crate::network::fifo::Fifo;
-    use crate::scenario::Trace;
-    use fullpipe_cc::time::MILLISECOND;
-    use proptest::prelude::*;
-
-    /// Of each packet when it has been sent, or that it is lost; and the figures.
-    type Outcome = (Vec<Option<Nanos>>, String);
-
-    /// What comes: when, of what size, and whether after the turns of that moment.
-    type Arrival = (Nanos, u32, bool);
-
-    fn served(link: &Link, arrivals: &[Arrival], window: Window) -> Outcome {
-        let interval = Some(MILLISECOND);
-        let mut served = Served::new(link, 1000, 1, Identity::NONE, window, interval, Serving::Everywhere);
-        let mut sent = vec![None; arrivals.len()];
-        let mut note = |packet: Packet| sent[packet.seq as usize] = Some(packet.at - link.delay);
-        for (seq, &(at, size, late)) in (0..).zip(arrivals) {
-            let mut packet = Packet { at, seq, ..Packet::default() };
-            if served.accept(&mut packet, size, late) {
-                note(packet);
-            }
-        }
-        served.let_in(0);
-        while served.turn() < window.to {
-            served.serve(served.turn());
-        }
-        let report = format!("{:?} {:?}", served.report(), served.take_series());
-        while served.turn() < Nanos::MAX {
-            served.serve(served.turn());
-        }
-        let (departed, mut stock) = served.take_departed();
-        departed.iter().for_each(|departed| note(Packet { at: departed.at, ..stock.take(departed.place).packet }));
-        (sent, report)
-    }
-
-    fn foreseen(link: &Link, arrivals: &[Arrival], window: Window) -> Outcome {
-        let mut fifo: Fifo<Traced> = Fifo::new(link, 1, Identity::NONE, window, Some(MILLISECOND));
-        let accept = |&(at, size, late): &Arrival| {
-            if late {
-                fifo.pass(at);
-            }
-            fifo.accept(at, size)
-        };
-        let sent = arrivals.iter().map(accept).collect();
-        (sent, format!("{:?} {:?}", fifo.report(), fifo.take_series()))
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
-
-        /// Packets come at quarters of a millisecond: a quarter of them when an opportunity may be.
-        #[test]
-        fn a_trace_is_foreseen_as_it_is_served(
-            steps in prop::collection::vec(prop_oneof![Just(0u32), Just(1), 0..9u32], 1..12),
-            arrivals in prop::collection::vec(
-                (prop_oneof![3 => Just(0u64), 2 => 0..9u64, 1 => Just(40)], prop_oneof![Just(40u32), Just(1504), 1..5000u32], any::<bool>()),
-                1..80,
-            ),
-            buffer in prop_oneof![
-                (1u64..12).prop_map(Buffer::Packets),
-                (1u64..20_000).prop_map(Buffer::Bytes),
-                (1..30 * MILLISECOND).prop_map(Buffer::Time),
-                Just(Buffer::Unlimited),
-            ],
-            loss in prop_oneof![Just(0.0), Just(0.2)],
-            (from, length) in (0u64..20, 1u64..60),
-        ) {
-            let mut time = 0;
-            let mut times: Vec<u32> = steps.iter().map(|step| (time += step, time).1).collect();
-            times.push(time.max(1));
-            let trace = Trace::new(times).expect("a trace");
-            let (rate_bps, trace) = (trace.rate_bps(), Some(trace));
-            let link = Link { rate_bps, trace, delay: 5, buffer, loss: Loss::Independent(loss), ..Link::default() };
-            let mut now = 0;
-            let arrival = |(gap, size, late): (u64, u32, bool)| {
-                now += gap * MILLISECOND / 4;
-                (now, size, late)
-            };
-            let arrivals: Vec<Arrival> = arrivals.into_iter().map(arrival).collect();
-            let window = Window { from: from * MILLISECOND, to: (from + length) * MILLISECOND };
-            prop_assert_eq!(foreseen(&link, &arrivals, window), served(&link, &arrivals, window));
-        }
     }
 }

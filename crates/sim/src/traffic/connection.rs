@@ -2,7 +2,7 @@
 
 use crate::engine::schedule::StreamId;
 use crate::network::line::Line;
-use crate::network::{Route, Shortcut};
+use crate::network::{Direct, Route};
 use crate::packet::{Echo, Segment};
 use crate::report::jitter::Jitter;
 use crate::rng::Rng;
@@ -23,8 +23,6 @@ pub struct Connection<P = Controller> {
     pub incarnation: u16,
     /// Whether it has begun.
     pub life: Life,
-    /// Nothing is between its window and the first link, which is no served one, and its packets have no ECN.
-    pub plain: bool,
     /// One-way delay of its access link: the flow's clock is behind the loop's by this.
     pub access: Nanos,
     /// Time of the retransmission timer's entry in the loop, on the loop's clock.
@@ -33,8 +31,8 @@ pub struct Connection<P = Controller> {
     pub received: u64,
     /// The way of its data and of its ACKs.
     pub route: Route,
-    /// Part of its path that needs no events.
-    pub shortcut: Shortcut,
+    /// Fast path of its segments, if they have one.
+    pub direct: Option<Direct>,
     /// Where ACKs wait that are on their way to the sender.
     pub ack_stream: StreamId,
     /// How long the receiver may hold an ACK.

@@ -1,29 +1,28 @@
-//! Sets of segments kept as sorted, disjoint, non-adjacent ranges: what a receiver holds beyond a hole, what a sender knows
-//! to have arrived. Losses come in order, so nearly every change is at one of the ends; a change elsewhere costs little more,
-//! however many ranges there are.
+//! Sets of segments as sorted, disjoint, non-adjacent ranges, for the segments that a receiver holds beyond a hole, and for SACKed segments.
+//! Losses are in order, so most changes are at one of the ends. The cost of others depends little on the number of ranges.
 
 use std::collections::VecDeque;
 
 /// A set of segment numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
-    /// First and one past the last of the highest range, at hand: most changes are to it. Empty if the set is.
+    /// First and one past the last of the highest range, which most changes affect. Empty if the set is.
     last: Range,
     count: u64,
-    /// The same of the lower ones.
+    /// Lower ranges.
     lower: Pages,
 }
 
 type Range = (u64, u64);
 
 impl Ranges {
-    /// How many segments are in the set.
+    /// Segments in the set.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -34,14 +33,14 @@ impl Ranges {
         (!self.is_empty()).then_some(self.last.1)
     }
 
-    /// Forgets everything.
+    /// Empties the set.
     pub fn clear(&mut self) {
         self.lower.clear();
         self.last = (0, 0);
         self.count = 0;
     }
 
-    /// Adds `start..end`; says how many of them are new.
+    /// Adds `start..end`. Returns the number of new segments.
     #[inline]
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
@@ -65,23 +64,6 @@ impl Ranges {
         };
         self.count += new;
         new
-    }
-
-    /// Adds the segment just above the highest range, if that is `member`; the range as it is then.
-    #[inline(always)]
-    pub fn grow(&mut self, member: u64) -> Option<(u64, u64)> {
-        if member != self.last.1 || self.is_empty() {
-            return None;
-        }
-        self.last.1 += 1;
-        self.count += 1;
-        Some(self.last)
-    }
-
-    /// The highest range; an empty one where there is none.
-    #[inline(always)]
-    pub fn highest(&self) -> (u64, u64) {
-        self.last
     }
 
     /// Removes everything below `bound`.
@@ -119,14 +101,14 @@ impl Ranges {
         self.containing(start).map_or(start, |range| range.1)
     }
 
-    /// How many of `start..end` are not members; takes time by the ranges from `start` on.
+    /// Number of segments in `start..end` that are not members. The time is that of the ranges from `start` on.
     #[inline]
     pub fn missing_high_in(&self, start: u64, end: u64) -> u64 {
         let held = |range: Range| range.1.min(end).saturating_sub(range.0.max(start));
         end - start - self.descending().take_while(|range| range.1 > start).map(held).sum::<u64>()
     }
 
-    /// The same; takes time by the ranges in between.
+    /// As [`Ranges::missing_high_in`], in the time of the ranges between `start` and `end`.
     pub fn missing_in(&self, start: u64, end: u64) -> u64 {
         let held = |range: Range| range.1.min(end).saturating_sub(range.0.max(start));
         let missing = end.saturating_sub(start) - held(self.last);
@@ -159,7 +141,7 @@ impl Ranges {
         std::iter::once(self.last).chain(self.lower.descending())
     }
 
-    /// Adds a range that begins below the highest one and reaches it; says how many segments are new.
+    /// Adds a range that begins below the highest one and reaches it. Returns the number of new segments.
     fn extend_last(&mut self, start: u64, end: u64) -> u64 {
         let mut held = length(self.last);
         self.last = (start, self.last.1.max(end));
@@ -187,7 +169,7 @@ type Page = VecDeque<Range>;
 /// Ranges in a page: 2 KiB.
 const PAGE: usize = 128;
 
-/// Where a range stands: which page, which place in it.
+/// Position of a range: page, and place in the page.
 type Place = (usize, usize);
 
 impl Pages {
@@ -274,7 +256,7 @@ impl Pages {
         self.top.iter().rev().chain(below).copied().inspect(|_| count_steps(1))
     }
 
-    /// Adds `start..end`, which reaches no range that is not here; says how many segments are new.
+    /// Adds `start..end`, which reaches only lower ranges. Returns the number of new segments.
     fn insert(&mut self, start: u64, end: u64) -> u64 {
         // The first that touches or overlaps it, or is beyond it.
         let place = self.first_beyond(start.saturating_sub(1));
@@ -283,7 +265,7 @@ impl Pages {
             return end - start;
         };
         if first.0 <= start && end <= first.1 {
-            // Most are told again and again.
+            // Most are repeated SACK blocks.
             return 0;
         }
         let (mut merged, mut held) = ((first.0.min(start), first.1.max(end)), length(first));
@@ -317,7 +299,7 @@ impl Pages {
         self.drop_if_empty(page);
     }
 
-    /// An empty page goes, unless it is the only one.
+    /// Removes an empty page, unless it is the only one.
     #[inline]
     fn drop_if_empty(&mut self, page: usize) {
         if self.below_len() > 0 && self.page(page).is_empty() {
@@ -352,7 +334,7 @@ fn length(range: Range) -> u64 {
     range.1 - range.0
 }
 
-/// Counts ranges looked at one after another, and moved, for the tests of how work grows; nothing elsewhere.
+/// Test only: counts ranges that are visited or moved.
 #[inline(always)]
 fn count_steps(_steps: usize) {
     #[cfg(test)]
@@ -380,12 +362,6 @@ mod tests {
             for (start, length) in inserts {
                 let new = (start..start + length).filter(|&x| set.insert(x)).count() as u64;
                 prop_assert_eq!(ranges.insert(start, start + length), new);
-                if length == 8 {
-                    let first = |end: u64| (0..end).rev().find(|x| !set.contains(x)).map_or(0, |x| x + 1);
-                    let grown = set.last().copied().filter(|&last| last == start).map(|last| (first(last + 1), last + 2));
-                    prop_assert_eq!(ranges.grow(start + 1), grown);
-                    set.extend(grown.map(|(_, end)| end - 1));
-                }
             }
             for _ in 0..2 {
                 prop_assert_eq!(ranges.count(), set.len() as u64);
@@ -408,7 +384,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-        /// The same where there are many pages: single segments all over, then stretches that swallow many.
+        /// Many pages: single segments all over, then stretches that contain many of them.
         #[test]
         fn many_ranges_behave_like_a_set(
             singles in prop::collection::vec(0u64..6000, 500..2500),
