@@ -1,7 +1,6 @@
 //! A transmitter that follows a trace, in mahimahi's sense (Netravali et al., *Mahimahi: Accurate Record-and-Replay for HTTP*, USENIX ATC
-//! 2015, section 3): at each opportunity 1504 bytes may leave; what nobody waits to use is lost; a packet may span several, and what it
-//! leaves of the last one is for those that wait behind it. One that comes to an idle link at the moment of an opportunity is too late
-//! for it.
+//! 2015, section 3). At each opportunity 1504 bytes may leave; without waiting packets it is lost. A packet may span several, and the rest
+//! of the last one is for the packets behind it. A packet that arrives at an idle link at the moment of an opportunity is too late for it.
 
 use crate::network::ledger::Use;
 use crate::network::transmits::Transmits;
@@ -14,9 +13,9 @@ use fullpipe_cc::time::MILLISECOND;
 #[derive(Debug)]
 pub struct Opportunities {
     trace: Trace,
-    /// When the last packet leaves, or left.
+    /// Departure time of the last packet.
     free: Nanos,
-    /// How many bytes of the opportunity it left with are left over.
+    /// Bytes left over of the opportunity of that departure.
     left: u32,
     /// The opportunities before this one are gone.
     next: Cursor,
@@ -24,15 +23,15 @@ pub struct Opportunities {
     used: u64,
 }
 
-/// An opportunity: where it is in the trace, so that the one after it is found without a division.
+/// Opportunity, with its place in the trace, so that the next one is found without a division.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
-    /// Its number over all periods.
+    /// Number over all periods.
     number: u64,
-    /// Its place in its period, and when that begins.
+    /// Place in its period, and start of the period.
     place: usize,
     period_ms: u64,
-    /// When it is.
+    /// Time.
     at: Nanos,
 }
 
@@ -83,7 +82,7 @@ impl Opportunities {
         Opportunities { trace, free: 0, left: 0, next, used: 0 }
     }
 
-    /// When the last packet leaves, or left.
+    /// Departure time of the last packet.
     pub fn free(&self) -> Nanos {
         self.free
     }
@@ -93,7 +92,7 @@ impl Opportunities {
         if self.left > 0 { self.free } else { self.next.at }
     }
 
-    /// The same for one that comes at `now`. Where nothing is being sent, what is gone by then is lost.
+    /// Start of a packet that arrives at `now`. On an idle link, earlier opportunities are lost.
     pub fn start_after(&mut self, now: Nanos) -> Nanos {
         if self.free <= now {
             self.next.pass(&self.trace, now + 1);
@@ -123,15 +122,15 @@ impl Opportunities {
         Use { used: u128::from(self.used - unsent), offered: u128::from(gone) * u128::from(Trace::BYTES) }
     }
 
-    /// How long so many bytes take, at the trace's mean rate.
+    /// Time that `bytes` take at the mean rate of the trace.
     pub fn time_of(&self, bytes: u64) -> Nanos {
         let took = u128::from(bytes) * 8_000_000_000 / u128::from(self.trace.rate_bps());
         Nanos::try_from(took).unwrap_or(Nanos::MAX >> 1)
     }
 }
 
-/// Opportunities that packets are given long before: one after another as they come. What leaves at an opportunity that it does not share
-/// with an earlier one leaves after what else comes at that time, so that this may share it.
+/// Opportunities that are assigned to packets on arrival, in order. A packet that has an opportunity to itself leaves after the arrivals of
+/// that moment, so that they may share it.
 #[derive(Debug)]
 pub struct Traced {
     opportunities: Opportunities,
@@ -141,33 +140,33 @@ pub struct Traced {
     start: Nanos,
     /// No moment is before this one.
     now: u64,
-    /// How long it takes for all that has been given to it.
+    /// Total transmission time.
     busy: Nanos,
     /// For a buffer in time.
     backlog: Option<Box<Backlog>>,
 }
 
-/// What waits, for those who go by the mean rate.
+/// Waiting packets, for limits by the mean rate.
 #[derive(Debug, Default)]
 struct Backlog {
-    waiting: Ring<Waiting>,
+    waiting: Ring<Planned>,
     bytes: u64,
-    /// When the last of those leaves, or left, that do not wait any more.
+    /// Departure time of the last packet that no longer waits.
     free: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Waiting {
+struct Planned {
     start: Nanos,
     departure: Nanos,
     size: u32,
 }
 
-/// 146 years, beyond the end of every run. What would begin to be sent later takes no time and is in no figure.
+/// 146 years, beyond the end of every run. Later transmissions take no time and affect no metric.
 const NEVER: Nanos = 1 << 62;
 
 impl Traced {
-    /// It is `now`, after what leaves at that time if it can.
+    /// Moves the clock to `now`, after the departures of that moment.
     pub fn pass(&mut self, now: Nanos) {
         self.now = 2 * now + 1;
     }
@@ -224,7 +223,7 @@ impl Transmits for Traced {
         self.busy += departure - start;
         if let Some(backlog) = &mut self.backlog {
             backlog.bytes += u64::from(size);
-            backlog.waiting.push_back(Waiting { start, departure, size });
+            backlog.waiting.push_back(Planned { start, departure, size });
         }
         departure
     }
@@ -233,7 +232,7 @@ impl Transmits for Traced {
         self.busy
     }
 
-    /// What lies beyond the mark is one stretch, up to the last packet's.
+    /// Beyond the mark is one stretch, up to the end of the last packet.
     fn use_at(&self, mark: Nanos) -> Use {
         self.opportunities.use_at(mark)
     }
@@ -295,7 +294,7 @@ mod tests {
         assert_eq!(left(&mut line, 0, &[1000, 1000, 1000, 1000, 3000, 1504]), [2.0, 2.0, 2.0, 5.0, 9.0, 9.0]);
     }
 
-    /// What nobody uses is lost, also at the very moment.
+    /// Unused opportunities are lost, also at the moment of an arrival.
     #[test]
     fn unused_opportunities_are_lost() {
         let mut line = opportunities(&[1]);

@@ -22,7 +22,7 @@
 
 use super::params::{Info, Param, Params, Settings, Unset};
 use super::periodic::Periodic;
-use super::red::{ECN, GAPS, GENTLE, Gaps, Law, Red};
+use super::red::{ECN, GAPS, GENTLE, Gaps, Red, RedLaw};
 use super::{Discipline, Known, Stock};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MILLISECOND, SECOND, seconds};
@@ -112,7 +112,7 @@ pub struct Ared {
 impl Ared {
     /// An empty one.
     pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Self {
-        let law = Law {
+        let law = RedLaw {
             min_th: LEAST_MIN_TH,
             max_th: 3.0 * LEAST_MIN_TH,
             max_p: settings.number("max_p"),
@@ -150,7 +150,7 @@ impl Ared {
     /// One adaptation; whether those that follow it change nothing, before a packet comes or goes.
     fn adapt(&mut self, at: Nanos) -> bool {
         let average = self.red.average_at(at);
-        let Law { min_th, max_th, max_p, .. } = self.red.law;
+        let RedLaw { min_th, max_th, max_p, .. } = self.red.law;
         let (low, high) = (min_th + 0.4 * (max_th - min_th), min_th + 0.6 * (max_th - min_th));
         if average > high && max_p < self.top {
             self.red.law.max_p = (max_p + self.alpha.min(max_p / 4.0)).min(self.top);

@@ -84,7 +84,7 @@ pub(super) const ECN: Param =
 
 /// What decides over arrivals.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Law {
+pub(super) struct RedLaw {
     pub min_th: f64,
     pub max_th: f64,
     pub max_p: f64,
@@ -94,10 +94,10 @@ pub(super) struct Law {
     pub ecn: bool,
 }
 
-impl Law {
+impl RedLaw {
     /// p_b: 1 where every arrival is dropped.
     fn p_b(&self, average: f64) -> f64 {
-        let Law { min_th, max_th, max_p, .. } = *self;
+        let RedLaw { min_th, max_th, max_p, .. } = *self;
         if average < min_th {
             0.0
         } else if average < max_th {
@@ -141,7 +141,7 @@ enum Verdict {
 /// See the head of the file.
 #[derive(Debug)]
 pub struct Red {
-    pub(super) law: Law,
+    pub(super) law: RedLaw,
     /// avg, packets, as of the last arrival.
     average: f64,
     /// count: arrivals let in since the last drop or mark.
@@ -159,7 +159,7 @@ pub struct Red {
 impl Red {
     /// An empty one.
     pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Self {
-        let law = Law {
+        let law = RedLaw {
             min_th: settings.number("min_th"),
             max_th: settings.number("max_th"),
             max_p: settings.number("max_p"),
@@ -172,7 +172,7 @@ impl Red {
     }
 
     /// An empty one that follows `law`.
-    pub(super) fn with(law: Law, seed: u64, packet_size: u32) -> Self {
+    pub(super) fn with(law: RedLaw, seed: u64, packet_size: u32) -> Self {
         Red {
             law,
             average: 0.0,
