@@ -245,6 +245,7 @@ impl CongestionControl for Bbr {
         self.end_recovery(flow.now);
     }
 
+    #[inline]
     fn on_sent(&mut self, flow: &Flow) {
         if !self.begun {
             self.begun = true;
