@@ -92,20 +92,20 @@ class Series:
         ]
 
 
-def simulated(tree: Mapping[str, Any]) -> Series:
+def simulated(tree: Table) -> Series:
     """Series of a run in this process."""
     result = run(Scenario.from_dict(tree))
     return Series(result.series.to_pydict(), result.figures())
 
 
-def simulated_by(program: str) -> Callable[[Mapping[str, Any]], Series]:
+def simulated_by(program: str) -> Callable[[Table], Series]:
     """Function that runs a scenario in a program with further controllers, such as ``fullpipe-quic``.
 
     Args:
         program: The program. It takes ``--json --series`` and a scenario file.
     """
 
-    def simulate(tree: Mapping[str, Any]) -> Series:
+    def simulate(tree: Table) -> Series:
         import tomli_w
 
         with TemporaryDirectory() as folder:
@@ -143,7 +143,7 @@ class Bench:
 
     algorithm: str | Table
     stopped: Callable[[], None] = lambda: None
-    simulate: Callable[[Mapping[str, Any]], Series] = simulated
+    simulate: Callable[[Table], Series] = simulated
     _made: dict[str, Series] = field(default_factory=dict)
 
     @property
