@@ -13,7 +13,7 @@ from typing import Literal
 
 from fullpipe._core import metrics
 
-__all__ = ["METRICS", "Better", "Metric", "axis", "column", "metric"]
+__all__ = ["METRICS", "SUFFIXES", "Better", "Metric", "axis", "column", "metric"]
 
 Better = Literal["more", "less", ""]
 """Direction in which a metric improves; empty where neither is better."""
@@ -64,8 +64,8 @@ class Metric:
 METRICS: Mapping[str, Metric] = {entry["id"]: Metric(**entry) for entry in metrics()}
 """All metrics by id."""
 
-SUFFIXES = {"bps": "bit/s", "s": "s", "packets": "packets", "bytes": "bytes"}
-"""Units by the last part of an id."""
+SUFFIXES = {"bps": "bit/s", "s": "s", "packets": "packets", "bytes": "bytes", "bdp": "BDP"}
+"""Units by the last part of an id. Quantities in scenarios have these base units too."""
 
 SCALES: Mapping[str, tuple[tuple[float, str], ...]] = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),

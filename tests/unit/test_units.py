@@ -10,9 +10,10 @@ import pytest
 from by_hand import SCENARIO
 from fullpipe import Scenario, ScenarioError
 from fullpipe.linux import ways
-from fullpipe.scenario.quantity import SYMBOLS, UNITS, Quantity
+from fullpipe.metrics import SUFFIXES
+from fullpipe.scenario.quantity import UNITS, Quantity
 
-KEYS = {"s": ("delay", "s"), "bps": ("rate", "bit/s"), "bytes": ("buffer", "B"), "packets": ("buffer", "packets")}
+KEYS = {"s": ("delay", "s"), "bit/s": ("rate", "bit/s"), "bytes": ("buffer", "B"), "packets": ("buffer", "packets")}
 """Of each base, a key of a link that takes it, and the engine's own name of the base unit."""
 
 NUMBERS = {"min": 0.25, "B": 7000}
@@ -56,13 +57,13 @@ def test_by_hand() -> None:
         (quantity.value, quantity.base)
         for quantity in map(Quantity.parse, ("1.5 kB", "250 ms", "2 Gbit/s", "1 min", "0.25 BDP", "-3e2us"))
         if quantity is not None
-    ] == [(1500, "bytes"), (0.25, "s"), (2e9, "bps"), (60, "s"), (0.25, "bdp"), (pytest.approx(-3e-4), "s")]
+    ] == [(1500, "bytes"), (0.25, "s"), (2e9, "bit/s"), (60, "s"), (0.25, "BDP"), (pytest.approx(-3e-4), "s")]
     half, two = Quantity.parse("500 ms"), Quantity.parse("2 s")
     assert half is not None
     assert two is not None
     assert (half.in_unit("s"), two.in_unit("ms"), two.in_unit("s")) == (0.5, 2000, 2)
-    assert set(UNITS.values()) == set(SYMBOLS)
-    assert SYMBOLS["bps"] == "bit/s"
+    # Metrics and columns of sweeps have these units too.
+    assert set(UNITS.values()) == set(SUFFIXES.values())
 
 
 @pytest.mark.parametrize("text", ["", "ms", "5", "5 parsecs", "1.2.3 ms", "5 ms or so", "e5 ms", None, 5, True])

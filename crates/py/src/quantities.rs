@@ -10,7 +10,7 @@ pub fn quantity(text: &str) -> Option<(f64, &'static str, &'static str, f64)> {
     scenario::quantity(text).map(|q| (q.number, q.unit, q.base, q.value))
 }
 
-/// Every unit and its base unit ("s", "bps", "bytes", "packets" or "bdp").
+/// Every unit and its base unit ("s", "bit/s", "bytes", "packets" or "BDP", as metrics have them).
 #[pyfunction]
 pub fn units() -> Vec<(&'static str, &'static str)> {
     scenario::units().collect()

@@ -185,7 +185,7 @@ class Simulation:
         rate = None
         if pacing_rate is not None:
             text = isinstance(pacing_rate, str)
-            bps = read_quantity("pacing_rate", str(pacing_rate), "bps", '"10 Mbit/s"') if text else float(pacing_rate)
+            bps = read_quantity("pacing_rate", str(pacing_rate), "bit/s", '"10 Mbit/s"') if text else float(pacing_rate)
             if not bps > 0:
                 raise InputError(f"pacing_rate = {bps:g} bit/s (allowed: above 0)")
             rate = min(bps / self._packet_bits, 1e12)

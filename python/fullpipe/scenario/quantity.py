@@ -9,13 +9,10 @@ from fullpipe import _core
 from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
 
-__all__ = ["SYMBOLS", "UNITS", "Quantity", "read_quantity"]
+__all__ = ["UNITS", "Quantity", "read_quantity"]
 
 UNITS: dict[str, str] = dict(_core.units())
-"""Each unit's base unit, as columns are suffixed with it (docs/reference/scenarios.md, Quantities)."""
-
-SYMBOLS = {"s": "s", "bps": "bit/s", "bytes": "bytes", "packets": "packets", "bdp": "BDP"}
-"""The base units as pictures and tables write them."""
+"""Base unit of each unit, named as in `fullpipe.metrics` (docs/reference/scenarios.md, Quantities)."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +20,9 @@ class Quantity:
     """A number and its unit.
 
     Attributes:
-        number: As it is written.
-        unit: As it is written, one of `UNITS`.
-        base: The base unit: "s", "bps", "bytes", "packets" or "bdp".
+        number: Number in the text.
+        unit: Unit in the text, one of `UNITS`.
+        base: Base unit: "s", "bit/s", "bytes", "packets", or "BDP".
         value: The number in the base unit.
     """
 

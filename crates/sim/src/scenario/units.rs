@@ -85,7 +85,7 @@ const BDP: Dimension = Dimension { name: "bandwidth-delay products", units: &[("
 
 /// Dimensions of quantities: the base unit of metrics, the dimension, and the size of the base unit in the model's unit.
 const KINDS: [(&str, &Dimension, f64); 5] =
-    [("s", &TIME, 1e9), ("bps", &RATE, 1.0), ("bytes", &DATA, 1.0), ("packets", &PACKETS, 1.0), ("bdp", &BDP, 1.0)];
+    [("s", &TIME, 1e9), ("bit/s", &RATE, 1.0), ("bytes", &DATA, 1.0), ("packets", &PACKETS, 1.0), ("BDP", &BDP, 1.0)];
 
 /// A number with a unit, of whatever kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +94,7 @@ pub struct Quantity {
     pub number: f64,
     /// The unit, as written.
     pub unit: &'static str,
-    /// "s", "bps", "bytes", "packets" or "bdp".
+    /// "s", "bit/s", "bytes", "packets" or "BDP".
     pub base: &'static str,
     /// The number in the base unit.
     pub value: f64,
@@ -178,10 +178,10 @@ mod tests {
         let read = |text| quantity(text).map(|q| (q.number, q.unit, q.base, q.value));
         assert_eq!(read("39 ms"), Some((39.0, "ms", "s", 0.039)));
         assert_eq!(read("1.5min"), Some((1.5, "min", "s", 90.0)));
-        assert_eq!(read("2 Gbit/s"), Some((2.0, "Gbit/s", "bps", 2e9)));
+        assert_eq!(read("2 Gbit/s"), Some((2.0, "Gbit/s", "bit/s", 2e9)));
         assert_eq!(read("-3e2 kB"), Some((-300.0, "kB", "bytes", -300_000.0)));
         assert_eq!(read("1 packet"), Some((1.0, "packet", "packets", 1.0)));
-        assert_eq!(read("0.25 BDP"), Some((0.25, "BDP", "bdp", 0.25)));
+        assert_eq!(read("0.25 BDP"), Some((0.25, "BDP", "BDP", 0.25)));
         for text in ["", "5", "ms", "5 parsec", "inf s", "1e999 s", "5 5 s"] {
             assert_eq!(read(text), None, "{text}");
         }

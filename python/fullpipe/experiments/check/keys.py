@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fullpipe._util import plain
 from fullpipe._util.text import quoted, unknown
 from fullpipe.errors import ScenarioError
 from fullpipe.scenario.quantity import Quantity
@@ -82,11 +83,11 @@ class Table:
         place: Key of the table in the file; empty for the file itself.
     """
 
-    tree: Mapping[str, Any]
+    tree: plain.Table
     keys: Mapping[str, Key]
     file: str
     place: str = ""
-    _seen: dict[str, Any] = field(default_factory=dict, repr=False)
+    _seen: plain.Tree = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.tree, Mapping):
@@ -112,7 +113,7 @@ class Table:
             raise self.wrong(key, "missing")
         return self.tree[key]
 
-    def quantity(self, key: str, base: str, unit: str) -> float | None:
+    def quantity(self, key: str, unit: str) -> float | None:
         """Value of a key as a number in SI units; None where it is missing.
 
         Raises:
@@ -122,7 +123,7 @@ class Table:
         if value is None or isinstance(value, int | float):
             return value
         found = Quantity.parse(value)
-        if found is None or found.base != base:
+        if found is None or found.base != unit:
             raise self.wrong(key, f"{quoted(value)} (allowed: a number, or a quantity in {unit})")
         return found.value
 
@@ -172,7 +173,7 @@ def fraction(value: object) -> float | None:
         return None
 
 
-def schema() -> dict[str, Any]:
+def schema() -> plain.Tree:
     """JSON Schema of suite files, for editors."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -185,7 +186,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-TYPES: Mapping[str, Mapping[str, Any]] = {
+TYPES: Mapping[str, plain.Table] = {
     "text": {"type": "string"},
     "number": {"type": "number"},
     "whole number": {"type": "integer"},
@@ -195,7 +196,7 @@ TYPES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _object(keys: Mapping[str, Key], required: list[str]) -> dict[str, Any]:
+def _object(keys: Mapping[str, Key], required: list[str]) -> plain.Tree:
     return {
         "type": "object",
         "additionalProperties": False,
@@ -204,7 +205,7 @@ def _object(keys: Mapping[str, Key], required: list[str]) -> dict[str, Any]:
     }
 
 
-def _property(name: str, key: Key) -> dict[str, Any]:
+def _property(name: str, key: Key) -> plain.Tree:
     if key.kind == "tables":
         return {"type": "array", "description": key.doc, "items": {"$ref": f"#/$defs/{name}"}}
     found = {**TYPES[key.kind], "description": key.doc}

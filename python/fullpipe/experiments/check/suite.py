@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from fullpipe._util import plain
 from fullpipe._util.text import quoted, unknown
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.experiments.check.keys import CHECK, SCENARIO, SUITE, Table, fraction
@@ -29,9 +29,6 @@ BASELINE = "baseline"
 
 WORSE_BY = 0.02
 """Smallest loss that counts by default, relative to the baseline."""
-
-BASES = {"bit/s": "bps", "s": "s", "bytes": "bytes", "packets": "packets"}
-"""Base units of quantities by units of metrics."""
 
 FILES = (".py", ".o", ".so")
 """Suffixes of files of controllers; another suffix is part of a name."""
@@ -109,13 +106,13 @@ class Template:
         prefix: Key of the scenario in the file, with a full stop; empty for a whole file.
     """
 
-    tree: Mapping[str, Any]
+    tree: plain.Table
     groups: tuple[int, ...]
     file: str
     prefix: str = ""
 
     @classmethod
-    def of(cls, tree: Mapping[str, Any], file: str, prefix: str = "") -> Template:
+    def of(cls, tree: plain.Table, file: str, prefix: str = "") -> Template:
         """The scenario of a tree. Flows without an algorithm take the controller, or all flows where all have one.
 
         Raises:
@@ -128,7 +125,7 @@ class Template:
         raw = cls(tree, tuple(open_ or range(len(groups))), file, prefix)
         return cls(raw.scenario(STAND_IN).to_dict(), raw.groups, file, prefix)
 
-    def scenario(self, algorithm: str | Mapping[str, Any]) -> Scenario:
+    def scenario(self, algorithm: str | plain.Table) -> Scenario:
         """The scenario with an algorithm as its controller.
 
         Raises:
@@ -175,7 +172,7 @@ class Suite:
     confidence: float
     time_limit_s: float | None
     templates: Mapping[str, Template]
-    controllers: Mapping[str, str | Mapping[str, Any]]
+    controllers: Mapping[str, str | plain.Table]
     checks: tuple[Check, ...]
     file: str
 
@@ -241,7 +238,7 @@ def _most_seeds(top: Table) -> int:
 
 
 def _time_limit(top: Table) -> float | None:
-    limit_s = top.quantity("time_limit", "s", "s")
+    limit_s = top.quantity("time_limit", "s")
     if limit_s is not None and limit_s <= 0:
         raise top.wrong("time_limit", f"{limit_s:g} s (allowed: above 0)")
     return limit_s
@@ -264,7 +261,7 @@ def _templates(top: Table) -> dict[str, Template]:
     return found
 
 
-def _controller(name: str, given: str | Mapping[str, Any], top: Table) -> str | Mapping[str, Any]:
+def _controller(name: str, given: str | plain.Table, top: Table) -> str | plain.Table:
     """Algorithm of a controller. Code of a file is run."""
     folder = Path(top.file).parent
 
@@ -306,14 +303,13 @@ def _check(table: Table, scenarios: Sequence[str], controllers: Sequence[str]) -
         raise table.wrong("metric", unknown("metric", name, METRICS))
     kind = _kind(table)
     common = (table["id"] or table.required("id"), table["scenario"], table["controller"], name)
-    base = BASES.get(metric(name).unit, "")
     unit = metric(name).unit
     if kind in ("min", "max"):
-        return Check(*common, None, kind == "min", limit=table.quantity(kind, base, unit) or 0.0)
+        return Check(*common, None, kind == "min", limit=table.quantity(kind, unit) or 0.0)
     relative_to = table.required("relative_to")
     if relative_to not in (*controllers, BASELINE):
         raise table.wrong("relative_to", unknown("controller", relative_to, [BASELINE, *controllers]))
-    floor = table.quantity("floor", base, unit) or 0.0
+    floor = table.quantity("floor", unit) or 0.0
     if kind in ("min_ratio", "max_ratio"):
         margin = math.log(table[kind])
         more = kind == "min_ratio"
@@ -324,7 +320,7 @@ def _check(table: Table, scenarios: Sequence[str], controllers: Sequence[str]) -
     more = better == "more"
     part = fraction(WORSE_BY if table["worse_by"] is None else table["worse_by"])
     if part is None:
-        return Check(*common, relative_to, more, margin=table.quantity("worse_by", base, unit) or 0.0)
+        return Check(*common, relative_to, more, margin=table.quantity("worse_by", unit) or 0.0)
     if not 0 <= part < 1:
         raise table.wrong("worse_by", f"{table['worse_by']} (allowed: 0 % to below 100 %, or a difference in {unit})")
     return Check(

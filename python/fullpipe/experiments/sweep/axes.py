@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 
 from fullpipe._util.text import hint, listed, quoted, unknown, with_params
 from fullpipe.errors import InputError, ScenarioError
+from fullpipe.metrics import SUFFIXES
 from fullpipe.runs.design import Label
-from fullpipe.scenario.quantity import SYMBOLS, Quantity
+from fullpipe.scenario.quantity import Quantity
 
 __all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "find_axis", "find_value", "read_axes"]
 
@@ -74,7 +75,10 @@ class Axis:
         quantities = [Quantity.parse(value) for value in self.values]
         bases = {quantity.base if quantity else None for quantity in quantities}
         base = bases.pop()
-        return None if bases or base is None else f"{self.path}_{base}"
+        if bases or base is None:
+            return None
+        suffix = next(suffix for suffix, unit in SUFFIXES.items() if unit == base)
+        return f"{self.path}_{suffix}"
 
     def to_dict(self) -> dict[str, Value]:
         """Plain values ready for JSON; `Axis.of` reads them."""
@@ -88,7 +92,7 @@ class Axis:
     @property
     def unit(self) -> str:
         """Unit of that column for plots; empty without one."""
-        return "" if self.measure is None else SYMBOLS[self.measure.rpartition("_")[2]]
+        return "" if self.measure is None else SUFFIXES[self.measure.rpartition("_")[2]]
 
     def columns(self, place: int) -> dict[str, Label]:
         """Columns of the axis in a run with one of its values."""
