@@ -1,15 +1,15 @@
-//! What a QUIC connection keeps of its packets (RFC 9002 appendix A.1), over the segments of the simulator's sender.
+//! Records of a QUIC connection's packets (RFC 9002 appendix A.1), over the segments of the simulator's sender.
 //!
-//! QUIC numbers packets in the order in which they leave and uses no number twice; a sender of segments sends the same one again. Here
-//! each departure of a segment is a packet: what is lost is its packet, and what goes again is another. Where the simulator tells of
-//! counts, such as an ACK that newly delivers three, this says which packets they are.
+//! QUIC numbers packets in the order in which they leave and uses no number twice; a sender of segments retransmits them. Here each
+//! transmission of a segment is a packet with its own number. Where the simulator reports counts, for example an ACK that newly delivers
+//! three, this module finds the packets.
 //!
 //! # Deviations and choices
-//! - What goes again is the lowest segment that is lost and has not gone again, which is the order of RACK and of RFC 6675.
+//! - A retransmission is that of the lowest lost segment not yet retransmitted, which is the order of RACK and of RFC 6675.
 //! - An ACK names the newest segment that it delivers. Where it delivers others beyond the cumulative point (because ACKs before it were
 //!   lost), those are taken for the next lower ones outstanding.
 //! - A packet found lost whose ACK comes after all is not acknowledged, as in QUIC; if its segment has gone again by then, the ACK
-//!   counts for the later packet. So nobody knows which departure it is that has arrived, and a segment that has gone again gives no RTT
+//!   counts for the later packet. So the transmission that arrived is unknown, and a retransmitted segment gives no RTT
 //!   (Karn's rule, RFC 6298 section 3), where QUIC knows and samples.
 
 use fullpipe_cc::{Ack, Flow, Lost, Nanos};
@@ -24,7 +24,7 @@ pub struct Packet<T> {
     pub sent: Nanos,
     /// Whether nothing of its segment has left before, so that its ACK gives an RTT.
     pub is_first: bool,
-    /// What the congestion controller has it carry.
+    /// State of the congestion controller.
     pub info: T,
 }
 
@@ -37,12 +37,12 @@ pub struct Packets<T> {
     /// How many packets have left.
     next_number: u64,
     in_flight: u64,
-    /// Lost packets that nobody has been told of.
+    /// Lost packets that have not been reported.
     lost: Vec<Packet<T>>,
     acked: Vec<Packet<T>>,
 }
 
-/// What has become of a segment beyond the cumulative point.
+/// Outcome of a segment beyond the cumulative ACK.
 #[derive(Clone, Copy, Debug)]
 enum Segment<T> {
     Outstanding(Packet<T>),
@@ -68,12 +68,12 @@ impl<T: Copy> Packets<T> {
         self.next_number
     }
 
-    /// A segment leaves, counted in `flow`; `info` is what its packet carries.
+    /// A segment leaves, counted in `flow`; `info` is the state in its packet.
     pub fn on_sent(&mut self, flow: &Flow, info: T) {
         let packet = Packet { number: self.next_number, sent: flow.now, is_first: true, info };
         self.next_number += 1;
         self.in_flight += 1;
-        // The cumulative point may have moved past segments that this has not been told of: those of an ACK still to be reported.
+        // The cumulative point may have moved past segments of an ACK that is not yet reported.
         let end = flow.delivered + flow.flight_size;
         let known = self.base + self.segments.len() as u64;
         if end > known {
@@ -86,12 +86,12 @@ impl<T: Copy> Packets<T> {
         let index = rewound.filter(|&index| matches!(self.segments[index], Segment::Lost)).or(lowest);
         match index.and_then(|index| self.segments.get_mut(index)) {
             Some(segment) => *segment = Segment::Outstanding(Packet { is_first: false, ..packet }),
-            // Nothing was lost: a duplicate of what has arrived, which QUIC would not send.
+            // No packet was lost: a duplicate, which QUIC would not send.
             None => self.in_flight -= 1,
         }
     }
 
-    /// A segment has been found lost; its packet is one of those that [`Packets::take_lost`] tells of.
+    /// A segment has been found lost; [`Packets::take_lost`] returns its packet.
     pub fn on_lost(&mut self, lost: &Lost) {
         let index = lost.segment.checked_sub(self.base).map(|index| index as usize);
         let Some(segment) = index.and_then(|index| self.segments.get_mut(index)) else { return };

@@ -1,10 +1,10 @@
 //! quinn's own `RttEstimator`, with the samples of the simulator.
 //!
-//! The controllers take one by reference, and quinn-proto lets nobody make one or feed it (`RttEstimator::new` and `update` are
-//! `pub(crate)`). But a connection has one, hands it to whatever controller it is given, and takes its samples from the clock that it is
-//! told. So this is a connection, of two ends in this process, that sends a ping for each sample and has the answer arrive so much later.
-//! Its packets are not encrypted ([`Plain`]), and no controller limits it. What it measures is what quinn would measure: smoothed
-//! and least RTT are computed by quinn's code, to the nanosecond.
+//! Controllers take one by reference, and quinn-proto does not export its construction (`RttEstimator::new` and `update` are `pub(crate)`).
+//! But a connection passes its estimator to its controller, and takes samples from the clock of its caller. So this module runs a connection
+//! of two ends in this process. It sends a ping for each sample, whose answer arrives one RTT later.
+//! Its packets are not encrypted ([`Plain`]), and no controller limits it. Smoothed and
+//! least RTT are computed by quinn's code, to the nanosecond.
 
 use crate::plain::Plain;
 use bytes::BytesMut;
@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// An estimator as a connection of quinn's has it.
+/// Estimator inside a quinn connection.
 pub struct Estimator {
     client: End,
     server: End,
@@ -26,7 +26,7 @@ pub struct Estimator {
     seen: Arc<Seen>,
 }
 
-/// Where the controller that limits nothing puts what it sees.
+/// Estimator that the controller has received.
 #[derive(Default)]
 struct Seen(Mutex<Option<RttEstimator>>);
 
@@ -79,7 +79,7 @@ impl Estimator {
             unreachable!("a connection of ours is accepted");
         };
         let mut server = End { endpoint: answering, connection, handle };
-        // Two round trips, and one for what is left to acknowledge.
+        // Two round trips, and one for outstanding acknowledgements.
         for _ in 0..3 {
             server.send_all(now, now + rtt / 2, &mut client);
             now += rtt / 2;
@@ -93,7 +93,7 @@ impl Estimator {
         Estimator { client, server, now, seen }
     }
 
-    /// A sample of `rtt`. Says what there was before it: that is what quinn shows a controller of the ACK which brings the sample
+    /// Takes a sample of `rtt`. Returns the estimator before it, as quinn passes it to the controller with the ACK of the sample
     /// (`on_ack_received` calls `RttEstimator::update` last).
     pub fn sample(&mut self, rtt: Duration) -> RttEstimator {
         self.client.connection.ping();
@@ -103,7 +103,7 @@ impl Estimator {
         self.before()
     }
 
-    /// What there was before the last sample.
+    /// Estimator before the last sample.
     pub fn before(&self) -> RttEstimator {
         self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).expect("the handshake has been acknowledged")
     }
@@ -121,7 +121,7 @@ impl std::fmt::Debug for Estimator {
 }
 
 impl End {
-    /// What it has to send, if anything.
+    /// Next datagram to send, if any.
     fn datagram(&mut self, now: Instant) -> Option<BytesMut> {
         let mut bytes = Vec::new();
         let transmit = self.connection.poll_transmit(now, 1, &mut bytes)?;
@@ -141,7 +141,7 @@ impl End {
         other.settle();
     }
 
-    /// What connection and endpoint have to tell each other.
+    /// Exchanges events between connection and endpoint.
     fn settle(&mut self) {
         while self.connection.poll().is_some() {}
         while let Some(event) = self.connection.poll_endpoint_events() {

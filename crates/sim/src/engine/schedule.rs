@@ -11,8 +11,6 @@
 
 mod entries;
 mod keys;
-#[cfg(test)]
-mod tests;
 mod width;
 
 use crate::memory::make_room;
@@ -462,3 +460,6 @@ fn mask_of(shift: u32) -> u32 {
 fn place_after(place: u64, first: u64) -> u64 {
     place.wrapping_sub(first) % SLICES
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,19 +5,19 @@ use super::transmits::Transmits;
 use crate::scenario::Link;
 use fullpipe_cc::Nanos;
 
-/// What sends at a rate. What is left of a nanosecond counts for the packets behind, so that no rate comes out wrong, however long
-/// the stream: `n` packets of `t` ns each, back to back, have been sent at the whole part of `n t`.
+/// Transmitter with a rate. Fractions of a nanosecond are kept, so that the rate is exact over any time: `n` packets of `t` ns each, back to
+/// back, end at the whole part of `n t`.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    /// All that was given to it has been sent by then: whole nanoseconds, and 2^-64 ns.
+    /// End of the last transmission: whole nanoseconds, and 2^-64 ns.
     free: Nanos,
     fraction: u64,
     rate_bps: u64,
 }
 
 /// How long a packet takes on a [`Line`]: whole nanoseconds and 2^-64 ns, rounded up. Rounding adds up to a nanosecond after
-/// 2^64 packets, more than any run has; and before `n` times the rate is 2^64 no whole part is another than that of `n t`, since
-/// what is left of a nanosecond is a multiple of 1/rate.
+/// 2^64 packets, more than any run has. The whole part equals that of `n t` while `n` times the rate is below 2^64, since the fraction is a
+/// multiple of 1/rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Transmission {
     whole: Nanos,
@@ -55,15 +55,15 @@ pub struct Transmissions {
 }
 
 impl Transmissions {
-    /// How long a packet of `size` bytes takes on `line`, always the same one.
+    /// Transmission time of a packet of `size` bytes on `line`, which must not change between calls.
     #[inline]
     pub fn of(&mut self, line: &Line, size: u32) -> Transmission {
-        // Without a branch: where data and ACKs mix, nobody can tell which comes next.
+        // Without a branch, which would be unpredictable for a mix of data and ACKs.
         let which = usize::from(size != self.sizes[0]);
         if self.sizes[which] == size { self.transmissions[which] } else { self.learn(line, size) }
     }
 
-    /// The same, for who has to know how long before the size is: while there has been one size only, it is guessed to be that.
+    /// As [`Transmissions::of`], with a predictable branch while all packets have one size.
     #[inline(always)]
     pub fn guessed(&mut self, line: &Line, size: u32) -> Transmission {
         if self.sizes[1] != 0 {
@@ -82,8 +82,8 @@ impl Transmissions {
     }
 }
 
-/// 292 years, beyond the end of every run. What would begin to be sent later takes no time: it is in no figure, and the clock does
-/// not overflow where a slow line has a long queue.
+/// 292 years, beyond the end of every run. Later transmissions take no time and affect no metric, so that the clock does
+/// not overflow with a slow line and a long queue.
 const NEVER: Nanos = 1 << 63;
 
 impl Line {
@@ -92,7 +92,7 @@ impl Line {
         Line { free: 0, fraction: 0, rate_bps }
     }
 
-    /// When all that was given to it has been sent.
+    /// End of the last transmission.
     #[inline(always)]
     pub fn free(&self) -> Nanos {
         self.free
@@ -104,7 +104,7 @@ impl Line {
         self.rate_bps
     }
 
-    /// What is given to it from now on is sent at this rate; nothing may be at a rate of 0.
+    /// Sets the rate of later packets. At a rate of 0 none may be sent.
     pub fn set_rate(&mut self, rate_bps: u64) {
         self.rate_bps = rate_bps;
     }
@@ -119,7 +119,7 @@ impl Line {
         }
     }
 
-    /// How long so many bytes take, in whole nanoseconds.
+    /// Transmission time of `bytes`, in whole nanoseconds.
     pub fn time_of(&self, bytes: u64) -> Nanos {
         if self.rate_bps == 0 {
             return if bytes == 0 { 0 } else { NEVER };
@@ -134,7 +134,7 @@ impl Line {
         Nanos::try_from(free.saturating_add(more.0) >> 64).unwrap_or(NEVER)
     }
 
-    /// Nothing is sent before `now` but what has been given to it.
+    /// Leaves the line idle until `now`, after earlier packets.
     #[inline(always)]
     pub fn rest_until(&mut self, now: Nanos) {
         if now > self.free {
@@ -143,7 +143,7 @@ impl Line {
         }
     }
 
-    /// Sends a packet after those before it; says how long that takes.
+    /// Sends a packet after those before it. Returns its transmission time.
     #[inline(always)]
     pub fn send(&mut self, packet: Transmission) -> Nanos {
         if self.free >= NEVER {
@@ -162,7 +162,7 @@ impl Line {
 pub struct Steady {
     line: Line,
     transmissions: Transmissions,
-    /// How long it takes for all that has been given to it.
+    /// Total transmission time.
     busy: Nanos,
 }
 
@@ -210,7 +210,7 @@ impl Transmits for Steady {
         self.busy
     }
 
-    /// What lies beyond the mark is one stretch, up to when it is free.
+    /// Beyond the mark is one stretch, up to the end of the last transmission.
     fn use_at(&self, mark: Nanos) -> Use {
         let busy = self.busy - self.line.free().saturating_sub(mark);
         Use { used: u128::from(busy), offered: u128::from(mark) }

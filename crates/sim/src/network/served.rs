@@ -10,9 +10,6 @@
 //! one instant, each in a separate call, and records of that instant may be made between two of them.
 
 mod port;
-#[cfg(test)]
-mod tests;
-
 use super::Serving;
 use super::change::loss::Losses;
 use super::change::policer::Policer;
@@ -370,3 +367,6 @@ impl Coming {
         self.class = u64::from(queue.expect(self.class));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,43 +1,42 @@
-//! What a link needs to know of its transmitter where first in, first out makes every departure known beforehand.
+//! Transmitters of FIFO links, on which each departure is known on arrival.
 
 use super::ledger::Use;
 use crate::scenario::Link;
 use fullpipe_cc::Nanos;
 
-/// What sends one packet after another, so that it is known beforehand when. It has moments of its own, numbers that tell apart what
-/// comes one after the other at the same time.
+/// Transmitter of a FIFO link. Its moments are numbers that order events of one time.
 pub trait Transmits {
-    /// A packet that waits for others may begin to be sent at the very time at which it comes.
+    /// Transmission of a waiting packet may begin at its arrival time.
     const MAY_WAIT_NO_TIME: bool;
 
     /// An idle one.
     fn new(link: &Link) -> Self;
 
-    /// The moment of what comes at `now`.
+    /// Moment of an arrival at `now`.
     fn moment(&self, now: Nanos) -> u64;
 
     /// The time of a moment.
     fn time(moment: u64) -> Nanos;
 
-    /// The moment at which the last packet given to it leaves.
+    /// Moment of the last departure.
     fn free(&self) -> u64;
 
-    /// When the packet behind that one begins to be sent, if it comes before it has left.
+    /// Start of the next transmission, if its packet arrives before the last departure.
     fn start(&self) -> Nanos;
 
-    /// The same of one that comes at `now`, when all have left.
+    /// Start of the transmission of a packet that arrives at `now`, after the last departure.
     fn start_idle(&mut self, now: Nanos) -> Nanos;
 
-    /// Sends a packet that begins when it has just been told; says when that has left.
+    /// Sends a packet from the start last returned. Returns its departure time.
     fn send(&mut self, size: u32) -> Nanos;
 
-    /// How long it takes for all that has been given to it, waits not included.
+    /// Total transmission time, without waiting.
     fn busy(&self) -> Nanos;
 
-    /// What has been sent and offered by `mark`, before which all came that has been given to it.
+    /// Sent and offered bytes by `mark`. All packets arrived before.
     fn use_at(&self, mark: Nanos) -> Use;
 
-    /// How long a packet waits that comes at `now` behind others, as a buffer in time has it.
+    /// Waiting time of a packet that arrives at `now`, for a buffer limited by time.
     fn wait(&mut self, now: Nanos) -> Nanos;
 
     /// Bytes that it takes on the heap.

@@ -4,40 +4,38 @@
 //!
 //! - Both ends are agreed on ECN before the connection begins; nothing is negotiated, and no path clears marks.
 //! - Retransmissions and ACKs are not ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5), with accurate ECN neither.
-//! - A mark is answered at once, by what the congestion control says of [`Signal::Ecn`](fullpipe_cc::Signal); with `prr` the
-//!   window sinks there over a round trip, as Linux has it, and does not grow meanwhile. It is answered once until what was
-//!   outstanding then is acknowledged (RFC 3168 section 6.1.2), and not at all while a loss is repaired, which has cut the window
-//!   already. A loss found while the window sinks is repaired without a further cut, as in Linux; one found after an answer at once
-//!   cuts again. An ACK that brings news of a mark does not let the window grow (same section).
+//! - The congestion control answers a mark at once ([`Signal::Ecn`](fullpipe_cc::Signal)). With `prr` the window sinks over a round trip, as
+//!   in Linux, and does not grow meanwhile. The next answer comes after all segments outstanding at the first are acknowledged (RFC 3168
+//!   section 6.1.2). There is none during recovery, which has cut the window already. A loss found while the window sinks is repaired without a further cut, as in Linux; one found after an answer at once
+//!   cuts again. An ACK that reports a mark does not let the window grow (section 6.1.2).
 //! - `"accurate"` has the number of marked segments exact in every ACK, as the byte counters of the AccECN option make it (RFC 9768
 //!   section 3.2.3). `"ace"` has the three bits of the ACE field alone; where an ACK may stand for more than a whole cycle of
-//!   them, the sender takes the greatest number that is possible (section 3.2.2.5.2); while segments are missing, when it is not
-//!   known how many an ACK stands for, the least.
-//! - An ACK that a later one has overtaken says nothing new: one with an older timestamp of the receiver's, or with the same, where the
-//!   clock is too coarse to tell, that acknowledges nothing.
+//!   them, the sender takes the greatest possible number (section 3.2.2.5.2). While segments are missing, the number of segments of an ACK is
+//!   unknown, and the sender takes the least.
+//! - The echo of an overtaken ACK is ignored. Such an ACK has an older timestamp of the receiver, or an equal one and acknowledges no segment.
 //! - With either, an ACK goes at once when a marked segment follows one that is not, or the other way round (RFC 9768 section
-//!   3.2.2.5.1, RFC 8257 section 3.2). DCTCP's echo of single segments (RFC 8257) carries the same as the exact number.
+//!   3.2.2.5.1, RFC 8257 section 3.2). DCTCP's echo of single segments (RFC 8257) is equivalent to the exact number.
 
 use crate::packet::{Echo, Ecn, Marks};
 use fullpipe_cc::Nanos;
 
-/// What a connection makes of ECN.
+/// ECN of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EcnMode {
     /// Its packets are not ECN-capable.
     Off,
-    /// The receiver echoes that there was a mark, until the sender says that it has answered (RFC 3168).
+    /// The receiver echoes a mark until the sender confirms its answer (RFC 3168).
     Classic,
-    /// The receiver says how many segments were marked (RFC 9768).
+    /// The receiver reports the number of marked segments (RFC 9768).
     Accurate,
-    /// The same in the three bits of the ACE field alone.
+    /// The receiver reports that number in the three bits of the ACE field alone.
     Ace,
 }
 
 fullpipe_cc::named! { EcnMode { Off = "off", Classic = "classic", Accurate = "accurate", Ace = "ace" } }
 
 impl EcnMode {
-    /// Whether the sender hears how many segments were marked.
+    /// Whether the receiver reports the number of marked segments.
     pub fn counts(self) -> bool {
         matches!(self, EcnMode::Accurate | EcnMode::Ace)
     }
@@ -60,7 +58,7 @@ impl Receiving {
         Receiving { mode, ece: false, marked: 0, last: false }
     }
 
-    /// A segment arrives; says whether it has to be acknowledged at once.
+    /// Handles the arrival of a segment. Returns whether it must be acknowledged at once.
     pub fn on_data(&mut self, marks: Marks) -> bool {
         let marked = marks.ecn() == Ecn::Ce;
         if marked || marks.cwr() {
@@ -71,7 +69,7 @@ impl Receiving {
         changed && self.mode != EcnMode::Classic
     }
 
-    /// What the ACK that is now sent says of marks; `None` where it says nothing.
+    /// Report of marks in the ACK that is sent now, if any.
     pub fn echo(&self) -> Option<Echo> {
         match self.mode {
             EcnMode::Off => None,
@@ -91,11 +89,11 @@ const ACE_CYCLE: u32 = 8;
 pub struct Sending {
     mode: EcnMode,
     ect: Ecn,
-    /// Marked segments that ACKs have told of so far.
+    /// Marked segments reported so far.
     told: u32,
-    /// A mark counts as an answer's own until more than this is acknowledged: one past the highest segment sent when it was given.
+    /// Marks need no further answer until more than this is acknowledged: one past the highest segment sent before the last answer.
     answered_to: Option<u64>,
-    /// The next new segment says that the window has been reduced.
+    /// The next new segment reports that the window has been reduced (CWR).
     cwr: bool,
     /// The greatest timestamp of the receiver's that an ACK has carried.
     newest: Nanos,
@@ -107,12 +105,12 @@ impl Sending {
         Sending { mode, ect, told: 0, answered_to: None, cwr: false, newest: 0 }
     }
 
-    /// The same for another connection.
+    /// Starts over for a new connection.
     pub fn reset(&mut self) {
         *self = Sending::new(self.mode, self.ect);
     }
 
-    /// What the headers of the next segment say.
+    /// ECN fields of the next segment.
     pub fn marks(&mut self, new: bool) -> Marks {
         if !new {
             return Marks::default();
@@ -120,20 +118,19 @@ impl Sending {
         Marks::new(self.ect, std::mem::take(&mut self.cwr))
     }
 
-    /// An ACK carries the receiver's timestamp `stamp`, and acknowledges something, by number or by SACK, or not: says whether it may be
-    /// the newest. What one that is not says of marks is old.
+    /// Whether an ACK with the receiver's timestamp `stamp` may be the newest, given whether it acknowledges segments by number or SACK.
     pub fn may_be_newest(&mut self, stamp: Nanos, acknowledges: bool) -> bool {
         let newest = self.newest;
         self.newest = newest.max(stamp);
         stamp > newest || (stamp == newest && acknowledges)
     }
 
-    /// An ACK of `acked` segments brings `echo`: how many segments it tells to be marked; with classic ECN 1 stands for any number.
+    /// Newly marked segments, by `echo` in an ACK of `acked` segments; with classic ECN, 1 stands for any number.
     pub fn news(&mut self, echo: Echo, acked: u64) -> u64 {
         let new = match self.mode {
             EcnMode::Off => 0,
             EcnMode::Classic => return u64::from(echo.ece),
-            // The count of an ACK that a later one has overtaken is below what is known.
+            // The count of an overtaken ACK is below the known one.
             EcnMode::Accurate => (echo.marked.wrapping_sub(self.told) as i32).max(0) as u32,
             EcnMode::Ace => {
                 let known = self.told.wrapping_add(ACE_FIRST) % ACE_CYCLE;
@@ -147,8 +144,8 @@ impl Sending {
         u64::from(new)
     }
 
-    /// Whether a mark calls for an answer where an ACK asks for `cumulative`; `high` is one past the highest segment sent. If it
-    /// does, it is taken to be given.
+    /// Whether a mark requires an answer at an ACK with number `cumulative`; `high` is one past the highest segment sent. If so, the answer
+    /// counts as given.
     pub fn answers(&mut self, cumulative: u64, high: u64) -> bool {
         if self.answered_to.is_some_and(|point| cumulative <= point) {
             return false;

@@ -1,11 +1,11 @@
 //! CoDel: drops or marks at departure, ever more often while packets wait longer than a target.
 //!
 //! Source: RFC 8289, the pseudo-code of sections 5.2 to 5.6. A packet is late if it has waited for `target` or longer when it
-//! is to leave, with more than `mtu` bytes behind it, and that has been so of every packet for an `interval` (section 5.6).
+//! is to leave, with more than `mtu` bytes behind it, and so were all packets for an `interval` (section 5.6).
 //!
 //! - The first late packet is dropped: the drop state begins. It ends with the first packet that is not late (section 5.5).
 //! - In it the next drop is due interval/sqrt(count) after the one before, count being the drops so far (section 5.6).
-//! - A drop state that begins within 16 intervals of the next drop that the one before had planned goes on at the count
+//! - A drop state that begins within 16 intervals of the next drop that the one before had planned continues at the count
 //!   that one had added; any other begins at 1 (section 5.5).
 //!
 //! # Deviations and choices
@@ -28,9 +28,6 @@
 //! - **A full buffer** drops arrivals, and CoDel does not count these drops (section 5.4). The limit is the link's buffer;
 //!   Linux has 1000 packets.
 
-#[cfg(test)]
-mod tests;
-
 use super::packets::Packets;
 use super::params::{Info, Param, Params, Settings, Unset, Value};
 use super::{Discipline, Known, Stock};
@@ -38,7 +35,7 @@ use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 
-/// What scenarios may say of it.
+/// Name, source, and parameters.
 pub static INFO: Info = Info {
     name: "codel",
     source: "RFC 8289",
@@ -91,7 +88,7 @@ pub const SQRT: Param = Param::choice(
 .variants(&[("linux", Value::Name("newton"))])
 .source("RFC 8289 section 5.6; Linux's codel");
 
-/// What may wait however late it is.
+/// Backlog at which no packet is late.
 pub const MTU: Param = Param::bytes(
     "mtu",
     0,
@@ -173,7 +170,7 @@ impl Backlog for Packets {
     }
 }
 
-/// What CoDel is told, the same for all queues that follow it.
+/// Parameters of CoDel, shared by all queues of FQ-CoDel.
 #[derive(Clone, Copy, Debug)]
 pub struct CodelLaw {
     target: Nanos,
@@ -226,13 +223,13 @@ pub struct Control {
     drop_next: Nanos,
     /// Drops in this drop state, or as if there had been as many.
     count: u32,
-    /// With what count this drop state began.
+    /// Count at the beginning of this drop state.
     first_count: u32,
     /// About 2^16/sqrt(count), as Linux has it.
     inverse_sqrt: u16,
 }
 
-/// What is known of the packet that leaves the queue next.
+/// Next packet of the queue.
 enum Head {
     /// There is none.
     Nothing,
@@ -274,7 +271,7 @@ impl Control {
         Some(known)
     }
 
-    /// The same where the packet taken first is late ([`Control::is_late`]). Packets come and go by their places, which fit into registers.
+    /// [`Control::dequeue`] if the first packet is late ([`Control::is_late`]). Packets are passed by place, which fits into a register.
     #[inline(never)]
     fn dequeue_late(
         &mut self,
@@ -289,7 +286,7 @@ impl Control {
         Some(known.place)
     }
 
-    /// A packet that came at `entered` is to leave, with so many bytes behind it: whether it is late (RFC 8289 section 5.6, `dodequeue`).
+    /// Whether a packet that arrived at `entered` is late, with `behind` bytes behind it (RFC 8289 section 5.6, `dodequeue`).
     #[inline(always)]
     fn is_late(&mut self, law: &CodelLaw, entered: Nanos, behind: u64, now: Nanos) -> bool {
         if now - entered < law.target || behind <= law.mtu {
@@ -346,7 +343,7 @@ impl Control {
         Some(known)
     }
 
-    /// Takes a packet and says whether it is late.
+    /// Takes a packet, and finds whether it is late.
     fn take(&mut self, law: &CodelLaw, queue: &mut impl Backlog, now: Nanos, stock: &Stock) -> Head {
         let Some(known) = queue.pop(stock) else {
             self.late_from = 0;
@@ -393,3 +390,6 @@ fn newton_step(x: u16, count: u32) -> u16 {
     let x = u64::from(x);
     ((((3 << 32) - u64::from(count) * x * x) * x) >> 33) as u16
 }
+
+#[cfg(test)]
+mod tests;

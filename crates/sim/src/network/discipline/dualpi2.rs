@@ -34,9 +34,6 @@
 //!   a Classic or coupled mark or drop; an MTU is the scenario's packet size. `variant = "linux-2020"` is the module of the
 //!   L4S kernels of 2020, before the merge. It differs in one rule: the step marks only if another packet is in the L queue.
 
-#[cfg(test)]
-mod tests;
-
 use super::outlet::Outlet;
 use super::packets::Packets;
 use super::params::{Info, Param, Params, Settings, Value};
@@ -475,3 +472,6 @@ impl Discipline for DualPi2 {
         self.l4s.packets.heap_bytes() + self.classic.packets.heap_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests;

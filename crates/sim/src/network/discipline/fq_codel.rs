@@ -26,9 +26,6 @@
 //!   for salts: with the default seed, few flows share no queue.
 //! - **The limit** is the link's; the RFC's default is 10240 packets, Linux has one of 32 MB besides.
 
-#[cfg(test)]
-mod tests;
-
 use super::codel::{self, Backlog, CodelLaw, Control};
 use super::flow_hash::FlowHash;
 use super::outlet::Outlet;
@@ -286,3 +283,6 @@ impl Backlog for FlowBacklog<'_> {
 }
 
 const _: () = assert!(size_of::<FlowQueue>() == 64);
+
+#[cfg(test)]
+mod tests;

@@ -31,9 +31,6 @@
 //! - **Linux** (`variant`): p decays by 1/64, delays are from timestamps, and an update with more than 250 ms adds 0.02 to
 //!   p. Its alpha and beta are 2/16 and 20/16, those of the RFC.
 
-#[cfg(test)]
-mod tests;
-
 use super::packets::Packets;
 use super::params::{Info, Param, Settings, Value};
 use super::periodic::Periodic;
@@ -320,3 +317,6 @@ impl Discipline for Pie {
         self.queue.heap_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! What holds for disciplines that choose at random, over random parameters, arrivals, pauses and rates.
+//! Invariants of disciplines with random choices, over random parameters, arrivals, pauses, and rates.
 
 use super::params::{Info, Kind, Settings, Value};
 use super::testing::{come, dropped, leave, queued, settings};
@@ -10,14 +10,14 @@ use proptest::prelude::*;
 
 const TRIED: [&Info; 4] = [&red::INFO, &ared::INFO, &pie::INFO, &dualpi2::INFO];
 
-/// What happens to a queue.
+/// Event at a queue.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// So many packets of a size come at once.
+    /// Packets of one size arrive at once.
     Burst { flow: u32, count: u32, size: u32 },
-    /// So many are sent.
+    /// Packets are sent.
     Departures(u32),
-    /// Time goes by, sometimes years.
+    /// Time passes, sometimes years.
     Pause(Nanos),
     /// The link has another rate.
     Rate(u64),
@@ -34,7 +34,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A value of `kind`: its ends and what lies near its lower end above all, where defaults are.
+/// A value of `kind`: most often its bounds and values near the lower one, as defaults are.
 fn value(kind: Kind) -> BoxedStrategy<Value> {
     let whole = |min: u64, max: u64| prop_oneof![Just(min), Just(max), min..=(min + 20).min(max), min..=max];
     match kind {
@@ -70,13 +70,13 @@ fn ecn_of(flow: u32) -> Ecn {
     [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4]
 }
 
-/// The most packets waiting, on which a discipline is told that it is full.
+/// Buffer limit in packets.
 const LIMIT: usize = 60;
 
-/// What became of a packet: its flow, its number, and its ECN field when it was sent, `None` if it was dropped.
+/// Outcome of a packet: its flow, its number, and its ECN field when it was sent, `None` if it was dropped.
 type Fate = (u32, u32, Option<Ecn>);
 
-/// A queue and what has become of those that came.
+/// Queue, and outcomes of its arrivals.
 struct Trial {
     queue: Any,
     stock: Stock,
@@ -132,7 +132,7 @@ fn while_some(count: u32, mut step: impl FnMut() -> Option<()>) {
     (0..count).try_for_each(|_| step());
 }
 
-/// What becomes of all packets, and how many were marked, if the queue is emptied at the end.
+/// Outcomes of all packets, and the number of marks, if the queue is emptied at the end.
 fn fates(settings: &Settings, seed: u64, events: &[Event]) -> (Vec<Fate>, u64) {
     let queue = Any::new(settings, seed, 1000);
     let empty_bytes = queue.heap_bytes();
@@ -152,7 +152,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     /// Each packet is sent or dropped, once; those of a queue leave it in order; Not-ECT is never marked, CE never
-    /// cleared; nothing takes long however long nothing happens; the same seed does the same again.
+    /// cleared; pauses take no computing time; results of one seed are equal.
     #[test]
     fn packets_are_conserved(
         settings in any_settings(), seed in any::<u64>(), events in prop::collection::vec(event(), 0..200),
@@ -173,8 +173,8 @@ proptest! {
     }
 }
 
-/// The same with every pause cut into milliseconds after each of which the link tells its rate, so that updates are not
-/// put off.
+/// Steps with each pause cut into milliseconds. After each one the link reports its rate, so that updates are not
+/// delayed.
 fn in_small_steps(events: &[Event]) -> Vec<Event> {
     let mut rate = Event::Rate(10_000_000);
     let mut cut = Vec::new();
@@ -207,7 +207,7 @@ fn brisk_event() -> impl Strategy<Value = Event> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Updates that are made up for at the next packet are those that would have taken place in time.
+    /// Delayed updates, at the next packet, equal updates in time.
     #[test]
     fn late_updates_are_those_in_time(
         settings in any_settings(), seed in any::<u64>(), events in prop::collection::vec(brisk_event(), 0..200),

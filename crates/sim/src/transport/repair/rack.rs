@@ -18,9 +18,6 @@
 //! - A spurious cut counts as reordering.
 //! - Section 7.4.2's third case, a duplicate ACK without SACK, cannot occur: receivers report duplicates (RFC 2883).
 
-#[cfg(test)]
-mod tests;
-
 use super::probe::Probe;
 use super::prr::Prr;
 use super::reordering::Reordering;
@@ -530,3 +527,6 @@ fn in_network(progress: &Progress, outstanding: &Outstanding) -> u64 {
 fn first_loss(phase: Phase) -> Loss {
     if matches!(phase, Phase::Reduction { .. }) { Loss::Repair } else { Loss::Cut }
 }
+
+#[cfg(test)]
+mod tests;
