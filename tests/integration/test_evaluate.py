@@ -195,9 +195,9 @@ def test_a_word_says_of_how_much_it_is(cache: Path) -> None:
     assert isinstance(table, Shown)
     assert [row[3:5] for row in table.rows] == [("1 of 4", "2 of 7"), ("", ""), ("0 of 1", "")]
     page = card_page(card.data)
-    assert "<small>1 of 4 cells, 2 of 7 settings</small>" in page
+    assert "<small>1 of 4 test cases, 2 of 7 configurations</small>" in page
     assert "<small>2 of 4 configurations</small>" in page
-    assert "<small>0 of 1 cell</small>" in page
+    assert "<small>0 of 1 test case</small>" in page
     assert ", 3 seeds" in str(line)
 
 

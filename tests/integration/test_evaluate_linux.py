@@ -116,7 +116,7 @@ def test_what_the_kernel_does_not_tell_is_said(tmp_path: Path, monkeypatch: pyte
     assert page.count("On Linux: unknown, because the kernel does not report it.") == 2
     assert '<th scope="col">Linux, 2 seeds</th>' in page
     assert "Mean RTT (ms): mean over the seeds (minimum to maximum)" in page
-    assert "Linux 6.1.0-test in a virtual machine, 2 seeds in 2 settings" in page
+    assert "Linux 6.1.0-test in a virtual machine, 2 seeds in 2 configurations" in page
 
 
 def test_one_beside_another_is_one_run(tmp_path: Path, guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
