@@ -6,8 +6,9 @@
 //! - Retransmissions and ACKs are not ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5), with accurate ECN neither.
 //! - The congestion control answers a mark at once ([`Signal::Ecn`](fullpipe_cc::Signal)). With `prr` the window sinks over a round trip, as
 //!   in Linux, and does not grow meanwhile. The next answer comes after all segments outstanding at the first are acknowledged (RFC 3168
-//!   section 6.1.2). There is none during recovery, which has cut the window already. A loss found while the window sinks is repaired without a further cut, as in Linux; one found after an answer at once
-//!   cuts again. An ACK that reports a mark does not let the window grow (section 6.1.2).
+//!   section 6.1.2). There is none during recovery, which has cut the window already. A loss found while the window sinks is repaired
+//!   without a further cut, as in Linux; one found after an answer at once cuts again. An ACK that reports a mark does not let the window
+//!   grow (section 6.1.2).
 //! - `"accurate"` has the number of marked segments exact in every ACK, as the byte counters of the AccECN option make it (RFC 9768
 //!   section 3.2.3). `"ace"` has the three bits of the ACE field alone; where an ACK may stand for more than a whole cycle of
 //!   them, the sender takes the greatest possible number (section 3.2.2.5.2). While segments are missing, the number of segments of an ACK is
