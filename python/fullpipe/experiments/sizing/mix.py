@@ -106,7 +106,7 @@ class Mix:
             ScenarioError: The queue, or its parameter, is unknown.
         """
         ends = [read_quantity("rtt", end, "s", '"80 ms" or "80 ms..250 ms"') for end in rtt.split("..", 1)]
-        rate_bps = read_quantity("rate", rate, "bps", '"155 Mbit/s"')
+        rate_bps = read_quantity("rate", rate, "bit/s", '"155 Mbit/s"')
         mix = cls(rate_bps, ends[0], ends[-1], web_load, packet_size, queue, sized)
         if mix.rtt_min_s > mix.rtt_max_s:
             raise InputError(f"rtt = {quoted(rtt)}: the shorter RTT comes first")
