@@ -262,7 +262,7 @@ def test_the_kernels_values_stand_beside_and_judge_nothing() -> None:
     assert one.linux["candidate"] == pytest.approx([400, 500])
     assert one.linux["cubic"] == pytest.approx([200, 300])
     (without,) = judge_cell(cell, [SETTING], here, Runs()).compared
-    assert without.linux == {}
+    assert (without.linux, without.asked_linux, one.asked_linux) == ({}, False, True)
 
 
 def test_holms_correction_leaves_what_many_comparisons_cannot_show_inconclusive() -> None:

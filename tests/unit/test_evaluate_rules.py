@@ -25,6 +25,7 @@ from fullpipe.experiments.evaluate.rules import (
     rule_r,
     starves,
     tcp_bps,
+    times_tcp,
     worst,
 )
 from fullpipe.runs.aggregate import holm, tails
@@ -144,6 +145,11 @@ def test_tcps_rate_at_a_loss() -> None:
     assert tcp_bps(0.0, 0.1, 1500) == math.inf
     # Of much loss the timeouts are most: at a half 3 * sqrt(0.1875) * 0.5 * 9 = 5.8457, four times 23.383.
     assert tcp_bps(0.5, 0.1, 1500) == pytest.approx(12_000 / (0.1 * (math.sqrt(1 / 3) + 23.383)), rel=1e-4)
+
+
+def test_rate_over_tcps_counts_what_is_sent() -> None:
+    # 0.985 Mbit/s arrive of 1 Mbit/s, where TCP has 12,000 / (0.1 * 0.1135972) bit/s.
+    assert times_tcp(0.985e6, 0.015, 0.1, 1500) == pytest.approx(0.1 * 0.1135972 / 0.012, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -316,6 +316,9 @@ mod tests {
         cc.frame.set_window(100.0);
         cc.on_ack(&flow(10), &Ack::of(1, 0.0));
         assert_eq!((cc.pacing_rate(), cc.send_quantum()), (Some(10_000.0), 2));
+        cc.frame.set_window(2.0);
+        assert_eq!(cc.send_quantum(), 1, "200 a second, .05 in 2^-12 s");
+        cc.frame.set_window(100.0);
         cc.on_undo(100.0, 200.0);
         assert_eq!(cc.pacing_rate(), Some(10_000.0), "at half of ssthresh");
         cc.on_undo(100.0, 300.0);

@@ -33,16 +33,20 @@ impl RecentMax {
 mod tests {
     use super::RecentMax;
 
-    /// Bins of 2 rounds: 7 in the first round counts in that bin and the next, 4 rounds in all.
-    #[test]
-    fn forgets_after_two_bins() {
+    fn told(samples: [f64; 6]) -> [f64; 6] {
         let mut max = RecentMax::default();
-        let told = [7.0, 1.0, 2.0, 3.0, 1.0, 1.0].map(|value| {
+        samples.map(|value| {
             max.update(value);
             let told = max.value();
             max.on_round(2);
             told
-        });
-        assert_eq!(told, [7.0, 7.0, 7.0, 7.0, 3.0, 3.0]);
+        })
+    }
+
+    /// Bins of 2 rounds: 7 in the first round counts in that bin and the next, 4 rounds in all. So does 0.7, since a bin begins at 0.
+    #[test]
+    fn forgets_after_two_bins() {
+        assert_eq!(told([7.0, 1.0, 2.0, 3.0, 1.0, 1.0]), [7.0, 7.0, 7.0, 7.0, 3.0, 3.0]);
+        assert_eq!(told([0.7, 0.1, 0.2, 0.3, 0.1, 0.1]), [0.7, 0.7, 0.7, 0.7, 0.3, 0.3]);
     }
 }
