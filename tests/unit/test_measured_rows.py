@@ -78,3 +78,19 @@ def test_mean_over_runs_has_an_interval_by_students_t() -> None:
     assert again.to_csv() == rows.to_csv()
     with pytest.raises(ValueError, match="at least one run"):
         rows.add_mean("window", [])
+
+
+def test_geometric_means_have_the_interval_of_the_mean_logarithm() -> None:
+    """Logarithms 0 and 2: mean 1, and t(0.975, 1) = 12.706 times a standard error of 1."""
+    rows = Rows()
+    rows.add_geometric_mean("ratio", [1.0, math.exp(2)])
+    rows.add_geometric_mean("ratio of one run", [4.0])
+    both, one = rows
+    assert (both.value, both.ci95, both.runs) == (
+        pytest.approx(math.e),
+        pytest.approx(math.e * math.sinh(12.7062), rel=1e-3),
+        2,
+    )
+    assert (one.value, one.ci95, one.runs) == (pytest.approx(4), None, 1)
+    with pytest.raises(ValueError, match="a mean needs at least one run"):
+        rows.add_geometric_mean("none", [])
