@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from fullpipe.experiments.sweep import Sweep, sweep
     from fullpipe.linux.errors import LinuxError
     from fullpipe.own import Classic, Signal, algorithm
+    from fullpipe.packets import packet_algorithm
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.runs.engines import run, run_many
     from fullpipe.runs.result import Result
@@ -80,6 +81,7 @@ __all__ = [
     "duel",
     "evaluate",
     "models",
+    "packet_algorithm",
     "queues",
     "run",
     "run_many",
@@ -91,6 +93,7 @@ _HOMES = {
     "linux.errors": ("LinuxError",),
     "errors": ("AlgorithmError", "Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
     "own": ("Classic", "LostBy", "Signal", "algorithm"),
+    "packets": ("packet_algorithm",),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "runs.engines": ("run", "run_many"),
     "runs.result": ("Result",),

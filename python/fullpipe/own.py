@@ -56,7 +56,10 @@ __all__ = [
     "load_algorithms",
     "load_file",
     "of_library",
+    "one_of",
     "own_lines",
+    "params_of",
+    "remember",
     "restore",
     "used_in",
 ]
@@ -251,30 +254,57 @@ def algorithm(
                 kind,
                 name,
                 paper=paper or (kind.__doc__ or "").strip().partition("\n")[0] or kind.__qualname__,
-                group=_one_of(name, "group", group, ("loss", "delay", "both", "model", "ECN")),
+                group=one_of(name, "group", group, ("loss", "delay", "both", "model", "ECN")),
                 recovery=recovery,
                 own_slow_start=not issubclass(kind, Classic),
                 ecn=None if ecn is None else (ecn, 0),
                 rate_samples=rate_samples,
-                params=_params(kind, name),
+                params=params_of(kind, name),
                 shown=list(inspect),
                 plug=plug,
             )
         except ValueError as error:
             raise InputError(str(error)) from None
         libraries = (shared, *plug.linked) if shared and plug else ()
-        known = _declared[name] = Declared(kind, options, " ".join(map(file_digest, libraries)))
-        first = known.identity()
-        if compiled:
-            known.frozen = first
-            with suppress(InputError):  # it cannot be sent, which is an error once that is asked for
-                _data_of(name, known)
-        from fullpipe.registry import algorithms
-
-        algorithms.cache_clear()
+        remember(name, kind, options, " ".join(map(file_digest, libraries)))
         return kind
 
     return declare
+
+
+def remember(name: str, kind: type, options: dict[str, Any], library: str = "") -> None:
+    """Keeps a class that has been declared, for `identity_of`, `carried`, and the registry.
+
+    Args:
+        name: The algorithm.
+        kind: The class.
+        options: The decorator's arguments.
+        library: Digest of its shared library; empty without one.
+    """
+    known = _declared[name] = Declared(kind, options, library)
+    first = known.identity()
+    if options["compiled"]:
+        known.frozen = first
+        with suppress(InputError):  # it cannot be sent, which is an error once that is asked for
+            _data_of(name, known)
+    from fullpipe.registry import algorithms
+
+    algorithms.cache_clear()
+
+
+def _declare_again(name: str, kind: type, options: Mapping[str, Any]) -> None:
+    """Declares a class with the arguments that its decorator had."""
+    if "controller" in options:
+        from fullpipe.libraries import declare
+
+        declare(options["library"], options["controller"])
+    elif options.get("packets"):
+        from fullpipe.packets import packet_algorithm
+
+        given = ("paper", "group", "ecn", "inspect")
+        packet_algorithm(name, **{key: options[key] for key in given})(kind)
+    else:
+        algorithm(name, **options)(kind)
 
 
 def _folder_of_caller() -> Path:
@@ -304,6 +334,8 @@ def as_algorithm(algorithm: str | Table | type) -> str | Table:
         file = algorithm.partition(":")[0]
         if file.endswith(".py"):
             return load_algorithms(algorithm)
+        if file.endswith((".so", ".dylib", ".dll")):
+            return load_algorithms(algorithm)
         if algorithm.endswith(".o"):
             content = base64.b64encode(read_bytes(algorithm, MOST_OBJECT_BYTES)).decode()
             return {"object": {"name": algorithm, "base64": content}}
@@ -320,6 +352,10 @@ def load_algorithms(what: str) -> str:
         InputError: There is no such file or class, it raises, or it declares none, or several and none is named.
     """
     file, _, wanted = what.partition(":")
+    if not file.endswith(".py"):
+        from fullpipe.libraries import load_library
+
+        return load_library(what)
     module = load_file(file)
     if not _declared_in(module):  # a later class of this name has replaced it
         del sys.modules[module.__name__]
@@ -461,7 +497,7 @@ def restore(algorithms: Mapping[str, bytes]) -> None:
         here = _declared.get(name)
         if here is None or here.data != data:
             kind, options, library = pickle.loads(data)
-            algorithm(name, **options)(kind)
+            _declare_again(name, kind, options)
             if _declared[name].library != library:
                 del _declared[name]
                 raise InputError(f"algorithm {quoted(name)}: {options['library']} is another library here")
@@ -528,7 +564,8 @@ def _fields(kind: type) -> Tree:
     return fields
 
 
-def _params(kind: type, name: str) -> dict[str, float | bool]:
+def params_of(kind: type, name: str) -> dict[str, float | bool]:
+    """Parameters of a class and their defaults."""
     fields = {field: value for field, value in _fields(kind).items() if field not in STATE and field[0] != "_"}
     for field, value in fields.items():
         number = isinstance(value, int | float)
@@ -542,7 +579,7 @@ def _plug(kind: type, name: str, library: str | None) -> Plug:
     from fullpipe.compiled import compile_class, load_library
 
     state = {field: float(getattr(kind, field)) for field in STATE if hasattr(kind, field)}
-    params = _params(kind, name)
+    params = params_of(kind, name)
     others = {field: params.get(field, value) for field, value in _fields(kind).items() if field not in STATE}
     fields = {**state, **others}
     if library is not None:
@@ -563,7 +600,7 @@ def interpreted(names: Iterable[str]) -> Iterator[None]:
             yield
         finally:
             for name, each in known.items():
-                algorithm(name, **each.options)(each.kind)
+                _declare_again(name, each.kind, each.options)
                 _declared[name] = each
 
 
@@ -625,7 +662,8 @@ def _misspelt(kind: type) -> tuple[str, str] | None:
     return None
 
 
-def _one_of(name: str, what: str, value: str, allowed: Sequence[str]) -> str:
+def one_of(name: str, what: str, value: str, allowed: Sequence[str]) -> str:
+    """The value of a decorator's argument, if it is allowed."""
     if value not in allowed:
         raise InputError(f"algorithm {quoted(name)}: {unknown(what, value, allowed)}")
     return value

@@ -76,6 +76,14 @@ pub trait CongestionControl {
     /// it. Other recoveries report it when they retransmit the segment.
     fn on_packet_lost(&mut self, _flow: &Flow, _lost: &packets::Lost) {}
 
+    /// Whether it works at packet level ([`PacketControl`](packets::PacketControl)): [`on_event`](Self::on_event) is its only event; constant.
+    fn is_packet_level(&self) -> bool {
+        false
+    }
+
+    /// Event of a packet-level controller.
+    fn on_event(&mut self, _path: &packets::Path, _event: &packets::Event) {}
+
     /// Spurious congestion event: the lost segments have arrived late. Before it the window was `cwnd` and the threshold `ssthresh`
     /// segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9). Other memory of the event may stay.
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64);

@@ -5,10 +5,13 @@ mod columns;
 mod external;
 mod kernel;
 mod keys;
+mod library;
 mod metrics;
 mod model;
 mod native;
 mod own;
+mod packet_views;
+mod packets;
 mod quantities;
 mod queues;
 mod report;
@@ -32,7 +35,9 @@ mod _core {
     #[pymodule_export]
     use crate::model::{Failure, Model, Problem, check, load, parse};
     #[pymodule_export]
-    use crate::own::declare;
+    use crate::own::{declare, declare_library, declare_packets};
+    #[pymodule_export]
+    use crate::packet_views::{AckedList, AckedView, LostList, PacketStart, PathView, RateView, RttView};
     #[pymodule_export]
     use crate::quantities::{quantity, units};
     #[pymodule_export]

@@ -110,6 +110,62 @@ pub fn declare(
     Ok(())
 }
 
+/// Declares the class `kind` as the packet-level algorithm `name`; the arguments are as for [`declare`].
+#[pyfunction]
+#[pyo3(signature = (kind, name, *, paper, group, ecn, params, shown))]
+pub fn declare_packets(
+    kind: &Bound<'_, PyAny>,
+    name: &str,
+    paper: &str,
+    group: &str,
+    ecn: Option<(String, u8)>,
+    params: &Bound<'_, PyDict>,
+    shown: Vec<String>,
+) -> PyResult<()> {
+    let group = Group::ALL.into_iter().find(|known| known.name() == group);
+    let definition = Definition {
+        name: name.to_owned(),
+        paper: paper.to_owned(),
+        group: group.ok_or_else(|| PyValueError::new_err("group: no such group"))?,
+        // Losses are found when an ACK shows them, and not when they are retransmitted.
+        recovery: "rack".to_owned(),
+        own_slow_start: true,
+        ecn,
+        params: params.iter().map(|(name, default)| parameter(&name, &default)).collect::<PyResult<_>>()?,
+    };
+    let info = definition.kept();
+    let class = crate::packets::Class::new(kind, info, &shown)?;
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    let begin = Box::new(move |params: &Params, start: Start| class.begin(params, start));
+    known.catalogue.add(info, begin).map_err(PyValueError::new_err)?;
+    known.kinds.insert(info.name, RunBy::Interpreter);
+    Ok(())
+}
+
+/// Declares the controller `name` of the library whose function `fullpipe_library` returned `address`, or all of them. Returns the names.
+/// The library must stay loaded.
+#[pyfunction]
+#[pyo3(signature = (address, name=None))]
+pub fn declare_library(address: usize, name: Option<&str>) -> PyResult<Vec<&'static str>> {
+    // SAFETY: the package passes the address of a library that it keeps loaded.
+    let found = unsafe { crate::library::controls(address) }.map_err(PyValueError::new_err)?;
+    let all: Vec<&'static str> = found.iter().map(|class| class.info().name).collect();
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    let mut declared = Vec::new();
+    for class in found.into_iter().filter(|class| name.is_none_or(|name| class.info().name == name)) {
+        let info = class.info();
+        let begin = Box::new(move |params: &Params, start: Start| class.begin(params, start));
+        known.catalogue.add(info, begin).map_err(PyValueError::new_err)?;
+        known.kinds.insert(info.name, RunBy::Itself);
+        declared.push(info.name);
+    }
+    if declared.is_empty() {
+        let what = format!("the library has no controller {:?} (it has: {})", name.unwrap_or(""), all.join(", "));
+        return Err(PyValueError::new_err(what));
+    }
+    Ok(declared)
+}
+
 fn parameter(name: &Bound<'_, PyAny>, default: &Bound<'_, PyAny>) -> PyResult<Parameter> {
     let (kind, default) = match default.cast::<PyBool>() {
         Ok(flag) => (Kind::Flag, Value::Flag(flag.is_true())),
@@ -265,7 +321,8 @@ impl Interpreted {
     }
 }
 
-fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<f64> {
+/// Number that an object's field holds.
+pub fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<f64> {
     let value = object.getattr(name)?;
     if let Ok(number) = value.cast_exact::<PyFloat>() {
         return Ok(number.value());
@@ -407,11 +464,21 @@ impl Drop for Interpreted {
 }
 
 /// Exception of a method, in a line.
-struct Failure(String);
+pub struct Failure(String);
 
 impl Failure {
+    /// Failure without an exception.
+    pub fn because(what: String) -> Failure {
+        Failure(what)
+    }
+
+    /// Text of the failure.
+    pub fn text(&self) -> &String {
+        &self.0
+    }
+
     /// Keeps the exception for the caller of the run.
-    fn of(error: PyErr) -> Failure {
+    pub fn of(error: PyErr) -> Failure {
         let text = Python::attach(|py| {
             let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
             let what = error.value(py).to_string();

@@ -211,6 +211,11 @@ impl Default for SentView {
 }
 
 impl SentView {
+    /// View of a packet.
+    pub fn of(packet: &Sent) -> SentView {
+        SentView(Shown(Cell::new(*packet)))
+    }
+
     /// Shows another packet.
     #[inline]
     pub fn set(&self, _: Python, packet: &Sent) {
@@ -303,6 +308,11 @@ impl Default for LostView {
 }
 
 impl LostView {
+    /// View of a packet.
+    pub fn of(packet: &Lost) -> LostView {
+        LostView(Shown(Cell::new(*packet)))
+    }
+
     /// Shows another packet.
     #[inline]
     pub fn set(&self, _: Python, packet: &Lost) {

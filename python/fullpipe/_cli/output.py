@@ -81,7 +81,9 @@ def _with_declared(text: str) -> str:
     from fullpipe.own import load_algorithms
 
     with code_of_others():
-        return re.sub(r"[^\s,+*][^,+*]*\.py(:\w+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text)
+        return re.sub(
+            r"[^\s,+*][^,+*]*\.(py|so|dylib|dll)(:[\w-]+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text
+        )
 
 
 @contextmanager

@@ -7,6 +7,7 @@
 #ifndef FULLPIPE_H
 #define FULLPIPE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* The sender's state after the event. */
@@ -89,5 +90,122 @@ typedef int32_t fullpipe_on_sent(void *state, const struct fullpipe_flow *flow, 
 typedef int32_t fullpipe_on_lost(void *state, const struct fullpipe_flow *flow, const struct fullpipe_lost *lost);
 /* Optional. The state is used no more: free what on_start allocated. It is called once for each on_start. */
 typedef int32_t fullpipe_on_end(void *state);
+
+
+/* Version 2: packet-level controllers. Sizes are bytes, times nanoseconds, rates bytes per second. An unknown time is UINT64_MAX. A
+ * library exports fullpipe_library. Functions return 0, or another number where the controller cannot go on, which ends the run.
+ * For example: fullpipe run scenario.toml --algorithms ./libmine.so:mine */
+#define FULLPIPE_ABI 2
+
+/* The sender's state after the event. All calls of one ACK see equal values. */
+struct fullpipe_path {
+	uint64_t size; /* of this struct: later versions add fields at its end */
+	uint64_t now;
+	uint64_t in_flight;       /* sent, neither acknowledged, lost, nor discarded */
+	uint64_t prior_in_flight; /* in_flight before the event */
+	uint64_t delivered;       /* since the connection began, as the next four */
+	uint64_t lost;
+	uint64_t spurious; /* of lost, what arrived after all */
+	uint64_t sent;
+	uint64_t ce;            /* packets */
+	uint64_t delivered_at;  /* time of the last delivery */
+	uint64_t first_sent_at; /* start of the next sampling interval */
+	uint64_t latest_rtt;
+	uint64_t smoothed_rtt;
+	uint64_t rttvar;
+	uint64_t min_rtt;
+	uint64_t max_ack_delay;
+	uint64_t pto;         /* probe timeout without backoff */
+	uint64_t next_packet; /* number of the next packet */
+	uint64_t round;       /* round trips completed */
+	uint8_t in_recovery;
+	uint8_t cwnd_limited; /* the window limited the sender in the last round */
+	uint8_t app_limited;
+	uint8_t reserved[5];
+	uint64_t datagram; /* largest packet */
+};
+
+/* Delivery rate that the newest packet of an ACK shows. */
+struct fullpipe_rate_sample {
+	uint64_t delivered;       /* since the packet was sent */
+	uint64_t interval;        /* 0: shorter than the minimum RTT */
+	uint64_t prior_delivered; /* delivered when the packet was sent */
+	uint64_t tx_in_flight;    /* in flight after the packet was sent */
+	uint64_t lost;            /* since the packet was sent */
+	uint8_t is_app_limited;
+	uint8_t reserved[7];
+};
+
+/* A packet that an ACK newly acknowledges. */
+struct fullpipe_acked {
+	struct fullpipe_sent sent;
+	uint64_t acked_at;
+	struct fullpipe_rate_sample rate; /* of the newest packet of the ACK only */
+	uint8_t has_rate;
+	uint8_t reserved[7];
+};
+
+/* RTT sample of an ACK. */
+struct fullpipe_rtt {
+	uint64_t sample;
+	uint64_t adjusted; /* without the ACK delay */
+	uint64_t ack_delay;
+	uint64_t packet;
+};
+
+/* How a connection begins. */
+struct fullpipe_packet_start {
+	uint64_t size;
+	uint64_t initial_window;
+	uint64_t datagram;
+	uint64_t seed;
+	uint64_t initial_rtt_ns;
+	uint64_t now_ns;
+};
+
+/* Parameter that a scenario can set: algorithm = { name = "mine", beta = 0.7 }. unit may be NULL. */
+struct fullpipe_param {
+	const char *name;
+	double default_value, minimum, maximum;
+	const char *unit;
+};
+
+/* A controller. create, destroy, acked, lost, and window are required; the others may be NULL. acked and lost come in ascending order of packet numbers. rtt is NULL without a
+ * sample. Order of calls for an ACK: spurious, ecn_ce, lost, acked. */
+struct fullpipe_packet_control {
+	size_t size; /* of this struct */
+	const char *name;
+	const struct fullpipe_param *params;
+	size_t n_params;
+	void *(*create)(const struct fullpipe_packet_start *start, const double *params); /* NULL is an error */
+	void (*destroy)(void *state);
+	int (*sent)(void *state, const struct fullpipe_path *path, const struct fullpipe_sent *sent);
+	int (*acked)(void *state, const struct fullpipe_path *path, const struct fullpipe_acked *acked, size_t count,
+	             const struct fullpipe_rtt *rtt);
+	int (*lost)(void *state, const struct fullpipe_path *path, const struct fullpipe_lost *lost, size_t count, int persistent);
+	int (*ecn_ce)(void *state, const struct fullpipe_path *path, uint64_t count, const struct fullpipe_acked *largest);
+	int (*spurious)(void *state, const struct fullpipe_path *path, const struct fullpipe_lost *arrived, size_t count, int all);
+	int (*pto)(void *state, const struct fullpipe_path *path, uint32_t count);
+	int (*app_limited)(void *state, const struct fullpipe_path *path);
+	int (*restart)(void *state, const struct fullpipe_path *path);
+	int (*mtu)(void *state, const struct fullpipe_path *path, uint64_t max_datagram_bytes); /* the simulator never calls */
+	int (*discarded)(void *state, const struct fullpipe_path *path, uint64_t bytes);        /* these three */
+	int (*ack_frequency)(void *state, const struct fullpipe_path *path, uint64_t threshold, uint64_t max_ack_delay);
+	uint64_t (*window)(void *state);
+	double (*pacing_rate)(void *state);    /* NaN: none */
+	uint64_t (*send_quantum)(void *state); /* largest burst at that rate */
+	uint64_t (*ssthresh)(void *state);     /* for traces; UINT64_MAX: none */
+	const char *(*state_name)(void *state); /* not called yet */
+	size_t (*inspect)(void *state, const char **names, double *values, size_t capacity); /* for traces: how many there are */
+	int (*marks_app_limited)(void *state);
+};
+
+struct fullpipe_library {
+	uint32_t abi; /* FULLPIPE_ABI */
+	uint32_t count;
+	const struct fullpipe_packet_control *controls;
+};
+
+const struct fullpipe_library *fullpipe_library(void);
 
 #endif

@@ -196,6 +196,8 @@ class _Reader:
         return both[0], both[1]
 
     def checked_count(self, i: int, group: Table) -> int:
+        if group.get("transport", "tcp") != "tcp":
+            raise self.cannot(f"flows[{i}].transport", 'the Linux engine has no QUIC (allowed: "tcp")')
         if group["max_window"] != "unlimited":
             raise self.cannot(f"flows[{i}].max_window", 'the Linux engine cannot limit it (allowed: "unlimited")')
         if whole(group["processing_time"]):

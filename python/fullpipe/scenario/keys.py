@@ -43,7 +43,11 @@ class _Times(TypedDict, total=False):
 
 class _Tcp(_Times, total=False):
     algorithm: Named
-    host: Literal["classic", "linux"]
+    host: Literal["classic", "linux", "quic"]
+    transport: Literal["tcp", "quic"]
+    ack_every: int
+    ack_delay: str
+    ack_reorder: int
     recovery: Literal["tahoe", "reno", "newreno", "sack", "rack", "vegas"]
     slow_start: Literal["standard", "hystart++", "hystart"]
     pacing: Literal["algorithm", "on", "off"]

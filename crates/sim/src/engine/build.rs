@@ -215,9 +215,10 @@ impl<P: Policy> Engine<P> {
 
     /// ECN and jitter at the receiver of a connection, if either is on.
     fn heed(&self, tcp: &Tcp, web: Option<u32>) -> Option<Box<Heed>> {
-        let ecn = (tcp.ecn != EcnMode::Off).then(|| Receiving::new(tcp.ecn));
+        let quic = tcp.quic.is_some();
+        let ecn = (tcp.ecn != EcnMode::Off && !quic).then(|| Receiving::new(tcp.ecn));
         let jitter = (self.scenario.measure_jitter && web.is_none()).then(Jitter::default);
-        (ecn.is_some() || jitter.is_some()).then(|| Box::new(Heed { ecn, jitter }))
+        (quic || ecn.is_some() || jitter.is_some()).then(|| Box::new(Heed { quic, ecn, jitter }))
     }
 
     /// Stream of ACKs that take the last hop of `route` and this access delay.

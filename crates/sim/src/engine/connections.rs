@@ -224,7 +224,7 @@ impl<P: Policy> Engine<P> {
             return;
         }
         flow.ack_timer_at = Nanos::MAX;
-        match flow.receiver.deadline() {
+        match flow.ack_deadline() {
             Some(due) if due <= at => self.transit.acknowledge(flow, at),
             _ => self.transit.arm_ack(flow),
         }

@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod direct;
+mod quic;
 
 use crate::engine::burst::{self, Rest};
 use crate::engine::schedule::Schedule;
@@ -365,6 +366,9 @@ impl Transit {
     /// Delivers a segment. Returns its ACK, unless the receiver holds it.
     #[inline(always)]
     fn deliver<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) -> Option<Packet> {
+        if flow.is_quic() {
+            return self.deliver_quic(flow, segment);
+        }
         let counts = self.count_delivered(segment.at);
         if segment.incarnation != flow.incarnation {
             // The connection is complete, so this segment is a duplicate, which is acknowledged (RFC 9293 section 3.10.7.4).
@@ -391,7 +395,7 @@ impl Transit {
 
     /// Sends an ACK that the receiver held.
     pub fn acknowledge<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
-        let mut ack = self.ack(flow, at);
+        let mut ack = if flow.is_quic() { quic::ack(flow, at) } else { self.ack(flow, at) };
         self.carry(flow, &mut ack, false);
     }
 
@@ -457,7 +461,7 @@ impl Transit {
 
     /// Sets the timer of a held ACK, on the receiver's clock, which is the loop's.
     pub fn arm_ack<P: Policy>(&mut self, flow: &mut Connection<P>) {
-        let Some(due) = flow.receiver.deadline().filter(|&due| due < flow.ack_timer_at) else { return };
+        let Some(due) = flow.ack_deadline().filter(|&due| due < flow.ack_timer_at) else { return };
         flow.ack_timer_at = due;
         self.timers.set_of(due, Timer::DelayedAck(flow.id), self.schedule.flow(flow.id));
     }

@@ -141,6 +141,11 @@ impl Scenario {
         if !matches!(tcp.ect, Ecn::Ect0 | Ecn::Ect1) {
             return Err(Invalid::Requires { key: format!("{at}.ect"), what: "ECT(0) or ECT(1)".to_owned() });
         }
+        if let Some(quic) = tcp.quic {
+            whole(&format!("{at}.ack_every"), quic.ack_every.into(), limits::ACK_EVERY)?;
+            time(&format!("{at}.ack_delay"), quic.ack_delay, limits::QUIC_ACK_DELAY)?;
+            whole(&format!("{at}.ack_reorder"), quic.ack_reorder.into(), limits::ACK_REORDER)?;
+        }
         let windows = limits::INITIAL_WINDOW;
         within(&format!("{at}.initial_window"), tcp.initial_window.into(), windows, Amount::Packets)?;
         if let Some(most) = tcp.max_window {

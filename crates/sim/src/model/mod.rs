@@ -17,9 +17,11 @@
 mod check;
 mod invalid;
 
+pub(crate) use crate::scenario::quic_datagram;
 pub use crate::scenario::{
     Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
-    Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Scenario, Schedule, SlowStart, Spread, Tcp, Trace, Udp, Web,
+    Pacing, Policer, Queue, Quic, Recovery, Reorder, RtoRule, Scenario, Schedule, SlowStart, Spread, Tcp, Trace,
+    Transport, Udp, Web,
 };
 pub use invalid::{Amount, Interval, Invalid};
 

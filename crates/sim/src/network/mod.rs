@@ -253,7 +253,7 @@ impl Way {
             path: tcp.path.clone(),
             reverse: tcp.reverse,
             acks: true,
-            timed_acks: tcp.delayed_ack,
+            timed_acks: tcp.delayed_ack || tcp.quic.is_some(),
             handshake: tcp.handshake,
             data_size: scenario.packet_size,
             ack_size: scenario.ack_size,

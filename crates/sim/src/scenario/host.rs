@@ -1,6 +1,6 @@
 //! Key `host`: defaults of a flow's TCP keys, for example those of Linux.
 
-use super::{Recovery, RtoRule, SlowStart, Table, Tcp, Value};
+use super::{Recovery, RtoRule, SlowStart, Table, Tcp, Transport, Value};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::params::Info;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND};
@@ -15,15 +15,22 @@ pub enum Host {
     /// at most 40 ms and compressed behind a hole, timestamps of 1 ms, round trips measured to 1 us (it keeps the send time of each segment),
     /// and a timeout of SRTT + max(4 RTTVAR, 200 ms).
     Linux,
+    /// QUIC as RFC 9002 has it, with datagrams of 1252 bytes.
+    Quic,
 }
 
-fullpipe_cc::named! { Host { Classic = "classic", Linux = "linux" } }
+fullpipe_cc::named! { Host { Classic = "classic", Linux = "linux", Quic = "quic" } }
 
 impl Host {
+    /// Transport where a scenario is silent.
+    pub fn transport(self) -> Transport {
+        if self == Host::Quic { Transport::Quic } else { Transport::Tcp }
+    }
+
     /// The recovery where a scenario is silent: for [`Host::Classic`] the one that the algorithm's paper assumes.
     pub fn recovery(self, info: &Info) -> Recovery {
         match self {
-            Host::Classic => Recovery::find(info.recovery).expect("one that there is"),
+            Host::Classic | Host::Quic => Recovery::find(info.recovery).expect("one that there is"),
             Host::Linux => Recovery::Rack,
         }
     }
@@ -39,7 +46,7 @@ impl Host {
     /// The resolution of measured round trips where a scenario is silent; `None` is that of the timestamps.
     pub fn rtt_tick(self) -> Option<Nanos> {
         match self {
-            Host::Classic => None,
+            Host::Classic | Host::Quic => None,
             Host::Linux => Some(MICROSECOND),
         }
     }
@@ -47,7 +54,7 @@ impl Host {
     /// The other defaults.
     pub fn preset(self, tcp: Tcp) -> Tcp {
         match self {
-            Host::Classic => tcp,
+            Host::Classic | Host::Quic => tcp,
             Host::Linux => Tcp {
                 handshake: true,
                 delayed_ack: true,
@@ -63,10 +70,17 @@ impl Host {
         }
     }
 
-    /// The size of packets, bytes, where a scenario is silent: Ethernet's where all TCP is Linux's, ns-2's otherwise.
+    /// The size of packets, bytes, where a scenario is silent: Ethernet's where all TCP is Linux's, 1280 where all hosts are QUIC's
+    /// (datagrams of 1252 bytes), ns-2's otherwise.
     pub fn packet_size(tcp: &[(&Table, String)]) -> u32 {
-        let linux =
-            |(table, _): &(&Table, String)| table.get("host").and_then(Value::as_str) == Some(Host::Linux.name());
-        if !tcp.is_empty() && tcp.iter().all(linux) { 1500 } else { 1000 }
+        let all = |host: Host| {
+            let is = |(table, _): &(&Table, String)| table.get("host").and_then(Value::as_str) == Some(host.name());
+            !tcp.is_empty() && tcp.iter().all(is)
+        };
+        match () {
+            () if all(Host::Linux) => 1500,
+            () if all(Host::Quic) => 1280,
+            () => 1000,
+        }
     }
 }

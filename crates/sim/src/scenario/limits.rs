@@ -20,6 +20,12 @@ pub const DEFAULT_SEED: u64 = 1;
 pub const ECT: RangeInclusive<u64> = 0..=1;
 /// Delayed ACKs: RFC 1122 section 4.2.3.2 allows at most half a second.
 pub const ACK_DELAY: RangeInclusive<Nanos> = MICROSECOND..=500 * MILLISECOND;
+/// ACK delay of QUIC: RFC 9000 section 18.2 allows less than 2^14 ms.
+pub const QUIC_ACK_DELAY: RangeInclusive<Nanos> = 0..=16_383 * MILLISECOND;
+/// Packets for an ACK of QUIC.
+pub const ACK_EVERY: RangeInclusive<u64> = 1..=1_000_000;
+/// Reordering thresholds of QUIC.
+pub const ACK_REORDER: RangeInclusive<u64> = 0..=1_000_000;
 /// Least retransmission timeouts.
 pub const MIN_RTO: RangeInclusive<Nanos> = MICROSECOND..=100 * SECOND;
 /// Timestamp clocks: RFC 7323 section 5.4 allows at most a second.

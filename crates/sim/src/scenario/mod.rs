@@ -12,6 +12,7 @@ pub(crate) mod params;
 mod parse;
 pub(crate) mod problem;
 mod queue;
+mod quic;
 mod reader;
 mod render;
 #[cfg(feature = "toml")]
@@ -31,6 +32,8 @@ pub use crate::transport::rto::RtoRule;
 pub use fullpipe_cc::SlowStart;
 pub(crate) use network::buffer_key;
 pub use problem::{Problem, Wrong};
+pub(crate) use quic::quic_datagram;
+pub use quic::{Quic, Transport};
 #[cfg(feature = "toml")]
 pub use text::parse;
 pub use trace::{Trace, read_traces};
@@ -338,6 +341,8 @@ impl Algorithm {
 pub struct Tcp {
     /// Name of its group in results; `None` for the algorithm's name.
     pub name: Option<String>,
+    /// QUIC in the place of TCP, if it is on. Keys of TCP's loss recovery and ACKs have no effect then.
+    pub quic: Option<Quic>,
     /// The window policy.
     pub algorithm: Algorithm,
     /// How losses are found and repaired.
@@ -528,6 +533,7 @@ impl Tcp {
         let (ecn, ect) = algorithm::ecn(&algorithm);
         Tcp {
             name: None,
+            quic: None,
             algorithm,
             recovery,
             slow_start: SlowStart::Standard,

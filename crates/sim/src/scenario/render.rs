@@ -3,8 +3,8 @@
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
-    Arrivals, Buffer, Ecn, FlowGroup, Frames, Link, Scenario, Spread, Table, Tcp, Udp, Value, Web, algorithm, change,
-    queue, trace,
+    Arrivals, Buffer, Ecn, FlowGroup, Frames, Link, Scenario, Spread, Table, Tcp, Transport, Udp, Value, Web,
+    algorithm, change, queue, quic, trace,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -141,7 +141,7 @@ pub(super) fn web(web: &Web, scenario: &Scenario) -> Pairs {
 }
 
 fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
-    vec![
+    let mut pairs = vec![
         ("algorithm", algorithm::write(&tcp.algorithm)),
         ("recovery", tcp.recovery.name().into()),
         ("slow_start", tcp.slow_start.name().into()),
@@ -166,7 +166,17 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("processing_time", time(tcp.processing_time)),
         ("path", path(&tcp.path, scenario)),
         ("reverse", tcp.reverse.into()),
-    ]
+    ];
+    if let Some(rules) = tcp.quic {
+        pairs.retain(|(key, _)| !quic::TCP_ONLY.contains(key));
+        pairs.extend([
+            ("transport", Transport::Quic.name().into()),
+            ("ack_every", whole(rules.ack_every)),
+            ("ack_delay", time(rules.ack_delay)),
+            ("ack_reorder", whole(rules.ack_reorder)),
+        ]);
+    }
+    pairs
 }
 
 fn times(start: Spread, stop: Option<Nanos>) -> Pairs {

@@ -7,7 +7,7 @@ use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
     Arrivals, Ecn, EcnMode, FlowGroup, Frames, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart, Spread, Table,
-    Tcp, Udp, Value, Web, algorithm, limits, network,
+    Tcp, Transport, Udp, Value, Web, algorithm, limits, network, quic,
 };
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
@@ -115,8 +115,15 @@ pub fn packet_size(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u
 fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let (algorithm, info) = algorithm::read(reader, context.catalogue)?;
     let host = reader.one_of("host", "host", &Host::NAMES)?.unwrap_or(Host::Classic);
+    let transport = reader.one_of("transport", "transport", &Transport::NAMES)?.unwrap_or(host.transport());
+    let quic = quic::read(reader, transport)?;
     let recovery = reader.one_of("recovery", "recovery", &Recovery::NAMES)?.unwrap_or(host.recovery(info));
-    let default = host.preset(Tcp::of(algorithm, recovery, network::path(reader, context.links)?));
+    let recovery = if quic.is_some() { Recovery::Sack } else { recovery };
+    let default = Tcp::of(algorithm, recovery, network::path(reader, context.links)?);
+    let default = match quic {
+        Some(quic) => quic::preset(default, quic, context.packet_size),
+        None => host.preset(default),
+    };
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
     let timestamp_tick = time("timestamp_tick", limits::TICK, default.timestamp_tick)?;
@@ -140,7 +147,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         rto: reader.one_of("rto", "rule", &RtoRule::NAMES)?.unwrap_or(default.rto),
         sack_compression: reader.flag("sack_compression", default.sack_compression)?,
         timestamp_tick,
-        rtt_tick: time("rtt_tick", limits::TICK, host.rtt_tick().unwrap_or(timestamp_tick))?,
+        rtt_tick: time("rtt_tick", limits::TICK, host.rtt_tick().filter(|_| quic.is_none()).unwrap_or(timestamp_tick))?,
         access_delay: reader.spread("access_delay", limits::DELAY)?.unwrap_or(default.access_delay),
         access_rate_bps: limit(reader, "access_rate", |reader, key| reader.quantity(key, &RATE, limits::RATE))?,
         processing_time: time("processing_time", limits::PROCESSING, default.processing_time)?,

@@ -1,6 +1,7 @@
 //! A TCP connection, both ends.
 
 use crate::engine::schedule::StreamId;
+use crate::model::quic_datagram;
 use crate::network::line::Line;
 use crate::network::{Direct, Route};
 use crate::packet::{Echo, Segment};
@@ -64,6 +65,8 @@ pub struct Connection<P = Controller> {
 /// Parts of a receiver that look at every segment, for connections that need them: decided when they begin.
 #[derive(Clone, Debug)]
 pub struct Heed {
+    /// The transport is QUIC.
+    pub quic: bool,
     /// The receiving end's part of ECN, if it is on.
     pub ecn: Option<Receiving>,
     /// Jitter of one-way delays, if it is measured.
@@ -90,7 +93,24 @@ impl Heed {
     }
 }
 
+impl<P: Policy> Connection<P> {
+    /// Time at which a held ACK must leave; `None` if none is held.
+    #[inline(always)]
+    pub fn ack_deadline(&mut self) -> Option<Nanos> {
+        if self.is_quic() {
+            return self.sender.quic_receiver().and_then(|receiver| receiver.deadline());
+        }
+        self.receiver.deadline()
+    }
+}
+
 impl<P> Connection<P> {
+    /// Whether the transport is QUIC.
+    #[inline(always)]
+    pub fn is_quic(&self) -> bool {
+        self.heed.as_ref().is_some_and(|heed| heed.quic)
+    }
+
     /// Jitter of its one-way delays, if it is measured.
     pub fn jitter(&self) -> Option<&Jitter> {
         self.heed.as_ref()?.jitter.as_ref()
@@ -151,7 +171,8 @@ impl AccessLink {
 /// Controller of a flow whose handshake has measured `rtt`, if it has ended; random choices are drawn from `seed`.
 pub fn controller<P: Policy>(tcp: &Tcp, packet_size: u32, rtt: Option<Nanos>, seed: u64, guard: &Guard) -> P {
     let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
-    let start = start.segment_bytes(packet_size).seed(seed);
+    let segment_bytes = if tcp.quic.is_some() { quic_datagram(packet_size) } else { packet_size };
+    let start = start.segment_bytes(segment_bytes).seed(seed);
     let start = rtt.map_or(start, |rtt| start.rtt(rtt.max(1)));
     let start = start.selective_acks(tcp.recovery.telling() != Telling::Nothing);
     let cc = P::begin(&tcp.algorithm, start, guard.clone());

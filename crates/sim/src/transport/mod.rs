@@ -1,4 +1,4 @@
-//! TCP: both ends of a connection.
+//! TCP and QUIC: both ends of a connection.
 
 mod compression;
 mod controller;
@@ -8,6 +8,7 @@ pub mod pacing;
 mod packet_log;
 pub mod policy;
 mod progress;
+pub mod quic;
 pub mod ranges;
 mod rate;
 pub mod receiver;

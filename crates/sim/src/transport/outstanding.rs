@@ -192,6 +192,11 @@ impl Outstanding {
         self.records.get(usize::try_from(seq.checked_sub(self.base)?).ok()?)
     }
 
+    /// Transmissions of the connection so far.
+    pub fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
     /// Number of the last transmission of a segment, from 0.
     pub fn number(&self, record: &Record) -> u64 {
         self.transmissions - 1 - u64::from((self.transmissions as u32).wrapping_sub(1).wrapping_sub(record.order))

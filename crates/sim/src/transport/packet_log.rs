@@ -1,8 +1,9 @@
 //! Packet events for algorithms that ask for every packet sent and lost. Times and counts of a packet are in the record of its segment.
 
 use super::outstanding::{Outstanding, Record};
+use super::sender::Events;
 use crate::packet::Ecn;
-use fullpipe_cc::packets::{Lost, LostBy, Sent};
+use fullpipe_cc::packets::{self, Lost, LostBy, Sent};
 
 /// Properties of the packets of one connection.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct PacketLog {
     ecn: u8,
     /// The next packet is a probe.
     probe_due: bool,
+    /// Events of a packet-level controller.
+    pub events: Option<Events>,
 }
 
 impl PacketLog {
@@ -23,12 +26,36 @@ impl PacketLog {
             Some(Ecn::Ect0) => 2,
             _ => 0,
         };
-        PacketLog { bytes: bytes.into(), ecn, probe_due: false }
+        PacketLog { bytes: bytes.into(), ecn, probe_due: false, events: None }
     }
 
     /// Starts over for a new connection.
     pub fn reset(&mut self) {
         self.probe_due = false;
+        self.events = self.events.is_some().then(Events::default);
+    }
+
+    /// Heap memory in bytes, its own included.
+    pub fn heap_bytes(&self) -> usize {
+        size_of::<PacketLog>() + self.events.as_ref().map_or(0, Events::heap_bytes)
+    }
+
+    /// Size of a packet, bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Rate sample in bytes.
+    pub fn rate(&self, sample: &fullpipe_cc::RateSample) -> packets::RateSample {
+        packets::RateSample {
+            delivered: sample.delivered * self.bytes,
+            interval: sample.interval.unwrap_or(0),
+            prior_delivered: sample.prior_delivered * self.bytes,
+            tx_in_flight: sample.tx_in_flight * self.bytes,
+            lost: sample.lost * self.bytes,
+            is_app_limited: sample.is_app_limited,
+            reserved: [0; 7],
+        }
     }
 
     /// The next packet is a tail loss probe.
@@ -53,7 +80,8 @@ impl PacketLog {
         Some(Lost { sent, by, reserved: [0; 7], lost_since_sent, delivered_since_sent })
     }
 
-    fn sent(&self, record: &Record, outstanding: &Outstanding) -> Option<Sent> {
+    /// Packet of a record.
+    pub fn sent(&self, record: &Record, outstanding: &Outstanding) -> Option<Sent> {
         let at = outstanding.rate.as_ref()?.at_sending(record);
         Some(Sent {
             number: outstanding.number(record),

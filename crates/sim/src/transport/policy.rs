@@ -259,6 +259,14 @@ impl CongestionControl for Any {
         self.tell(flow.now, |policy| policy.on_packet_lost(flow, lost));
     }
 
+    fn is_packet_level(&self) -> bool {
+        self.policy.is_packet_level()
+    }
+
+    fn on_event(&mut self, path: &packets::Path, event: &packets::Event) {
+        self.tell(path.now, |policy| policy.on_event(path, event));
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         let now = self.watch.as_ref().map_or(0, |watch| watch.guard.now);
         self.tell(now, |policy| policy.on_undo(cwnd, ssthresh));

@@ -30,6 +30,8 @@ pub struct Sampler {
     newest: Option<(u64, Record)>,
     /// Segments that the loss recovery has declared lost since the last report, in order.
     pub found: Vec<u64>,
+    /// Records of the segments that this ACK delivers, for packet-level controllers.
+    pub arrived: Option<Vec<Record>>,
 }
 
 /// State of a connection when a segment was last sent: counts of segments since it began.
@@ -56,6 +58,7 @@ impl Default for Sampler {
             newest: None,
             newly_delivered: 0,
             found: Vec::new(),
+            arrived: None,
         }
     }
 }
@@ -65,17 +68,34 @@ impl Sampler {
     pub fn reset(&mut self) {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        *self = Sampler { found, ..Sampler::default() };
+        let arrived = self.arrived.is_some().then(Vec::new);
+        *self = Sampler { found, arrived, ..Sampler::default() };
     }
 
     /// Heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
-        self.found.capacity() * size_of::<u64>()
+        let arrived = self.arrived.as_ref().map_or(0, |arrived| arrived.capacity() * size_of::<Record>());
+        self.found.capacity() * size_of::<u64>() + arrived
     }
 
     /// Lost segments.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Delivered segments.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Time of the last delivery.
+    pub fn delivered_at(&self) -> Nanos {
+        self.delivered_at
+    }
+
+    /// Start of the next sending interval.
+    pub fn first_sent(&self) -> Nanos {
+        self.first_sent
     }
 
     /// Lost segments since the last call.
@@ -149,6 +169,9 @@ impl Sampler {
         self.newly_delivered += 1;
         if self.newest.is_none_or(|(newest, known)| (record.sent_at, seq) > (known.sent_at, newest)) {
             self.newest = Some((seq, *record));
+        }
+        if let Some(arrived) = &mut self.arrived {
+            arrived.push(*record);
         }
     }
 

@@ -260,6 +260,11 @@ impl RttEstimator {
         (self.least != Nanos::MAX).then_some(self.least)
     }
 
+    /// RTT variation; `None` before the first sample.
+    pub fn variation(&self) -> Option<Nanos> {
+        self.smoothed().map(|_| self.variation_quarters >> 2)
+    }
+
     /// Smoothed RTT and four variations, without the floors: Vegas's fine-grained timeout.
     pub fn fine_timeout(&self) -> Option<Nanos> {
         let variation = self.linux.as_ref().map_or(self.variation_quarters, |deviation| deviation.mean_quarters);

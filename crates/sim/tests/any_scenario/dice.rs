@@ -314,6 +314,7 @@ impl Dice {
         let path = self.path(links);
         Tcp {
             name: None,
+            quic: None,
             algorithm: self.algorithm(),
             recovery,
             slow_start: self.pick(&SlowStart::ALL),

@@ -6,6 +6,7 @@ mod extremes;
 mod hostile;
 mod invariants;
 mod order;
+mod quic;
 mod resolved;
 
 use fullpipe_sim::Scenario;

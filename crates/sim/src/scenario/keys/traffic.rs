@@ -5,7 +5,7 @@ use super::Otherwise::{Required, Value, Words};
 use super::{Key, key, sourced};
 use crate::scenario::host::Host;
 use crate::scenario::units::{DATA, PACKETS, RATE, TIME};
-use crate::scenario::{EcnMode, Pacing, Recovery, RtoRule, SlowStart, limits};
+use crate::scenario::{EcnMode, Pacing, Recovery, RtoRule, SlowStart, Transport, limits};
 
 /// Of `[[flows]]` alone.
 pub const FLOW: &[Key] = &[
@@ -62,6 +62,34 @@ pub const TCP: &[Key] = &[
         Value("\"classic\""),
         "A preset of the keys below, each of which may still be set.",
         "ns-2 and the papers",
+    ),
+    sourced(
+        "transport",
+        Names(|| Transport::ALL.map(Transport::name).to_vec()),
+        Words("`\"quic\"` with `host = \"quic\"`, otherwise `\"tcp\"`"),
+        "Transport protocol. Over QUIC, `pacing` is `\"on\"` and `initial_window` 10 packets or 14,720 bytes by default.",
+        "RFC 9000, RFC 9002",
+    ),
+    sourced(
+        "ack_every",
+        Whole(limits::ACK_EVERY),
+        Value("2"),
+        "Over QUIC: packets after which the receiver sends an ACK.",
+        "RFC 9000 section 13.2.2",
+    ),
+    sourced(
+        "ack_delay",
+        Quantity(&TIME, limits::QUIC_ACK_DELAY),
+        Value("\"25 ms\""),
+        "Over QUIC: longest time that the receiver holds an ACK back (`max_ack_delay`).",
+        "RFC 9000 section 18.2",
+    ),
+    sourced(
+        "ack_reorder",
+        Whole(limits::ACK_REORDER),
+        Value("1"),
+        "Over QUIC: reordering in packets that the receiver reports at once; 0 for none.",
+        "RFC 9000 section 13.2.1, draft-ietf-quic-ack-frequency section 6.2",
     ),
     sourced(
         "recovery",

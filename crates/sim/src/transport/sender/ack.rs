@@ -114,6 +114,9 @@ impl<P: Policy> Sender<P> {
     /// General path.
     #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>, marked: u64) {
+        if self.quic.is_some() {
+            return self.on_quic_ack(now, arrival);
+        }
         self.fast_path = false;
         if let Some(sampler) = &mut self.outstanding.rate {
             sampler.begin_ack();
@@ -130,6 +133,9 @@ impl<P: Policy> Sender<P> {
             self.cc.on_ack(&flow, &Ack::of(0, 0.0).ce(marked));
         }
         self.undo(now);
+        if self.reports_events() {
+            self.report_events(now, marked, false);
+        }
         if self.newly_delivered() > 0 && self.cc.holds_back() {
             self.note_app_limited();
         }
@@ -209,6 +215,9 @@ impl<P: Policy> Sender<P> {
         self.progress.phase = Phase::Open;
         self.timed_out = false;
         self.cc.on_undo(cwnd, ssthresh);
+        if self.reports_events() {
+            self.report_spurious(now);
+        }
     }
 
     /// Segments that this ACK delivers, for the rate sampler; 0 without one.

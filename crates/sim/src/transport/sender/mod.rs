@@ -20,26 +20,31 @@
 mod ack;
 #[cfg(test)]
 mod bbr_tests;
+mod events;
 mod linux;
 #[cfg(test)]
 mod linux_tests;
 mod packets;
 #[cfg(test)]
 mod path_tests;
+mod quic;
 mod send;
 #[cfg(test)]
 mod tests;
 mod timer;
+
+pub use events::Events;
 
 use super::ecn::{self, EcnMode};
 use super::outstanding::Records;
 use super::pacing::Pacer;
 use super::packet_log::PacketLog;
 use super::progress::{Phase, Progress};
+use super::quic::Connection as Quic;
 use super::rate::Sampler;
 use super::repair::{self, Context, Loss, Repair};
 use super::rto::RttEstimator;
-use crate::packet::Marks;
+use crate::packet::{Ecn, Marks};
 use crate::report::log::SampleLog;
 use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;
@@ -87,6 +92,8 @@ pub struct Sender<P = Controller> {
     pacer: Option<Box<Pacer>>,
     /// Sizes and codepoints, if the algorithm asks for packet events.
     packets: Option<Box<PacketLog>>,
+    /// QUIC in the place of TCP.
+    quic: Option<Box<Quic>>,
     /// Test only: disables the fast path, so that tests can compare both paths.
     #[cfg(test)]
     general_only: bool,
@@ -118,12 +125,21 @@ impl<P: Policy> Sender<P> {
         let most = u64::from(MOST_SEGMENTS);
         let max_window = tcp.max_window.map_or(MOST_SEGMENTS, |window| window.min(most) as u32);
         let repair = repair::Any::new(tcp, &cc);
-        let pacer = tcp.pacing.applies_to(&cc).then(Box::default);
-        let sampler = (cc.takes_rate_samples() || cc.records_packets()).then(Box::<Sampler>::default);
-        let ect = Some(tcp.ect).filter(|_| tcp.ecn != EcnMode::Off);
-        let packets = cc.records_packets().then(|| Box::new(PacketLog::new(packet_bytes, ect)));
+        let pacer = (tcp.pacing.applies_to(&cc) && tcp.quic.is_none()).then(Box::default);
+        let quic = tcp.quic.map(|rules| {
+            let mut quic = Box::new(Quic::new(rules, tcp, packet_bytes, ect_of(tcp)));
+            quic.open(0, base_rtt);
+            quic
+        });
+        let mut sampler = (cc.takes_rate_samples() || cc.records_packets()).then(Box::<Sampler>::default);
+        let ect = ect_of(tcp);
+        let mut packets = cc.records_packets().then(|| Box::new(PacketLog::new(packet_bytes, ect)));
+        if let (true, Some(packets), Some(sampler)) = (cc.is_packet_level(), &mut packets, &mut sampler) {
+            events::collect(packets, sampler);
+        }
+        let reports_events = packets.as_ref().is_some_and(|packets| packets.events.is_some());
         let keeps_records = repair.needs_records() || sampler.is_some();
-        let plain = !keeps_records && pacer.is_none();
+        let plain = !keeps_records && pacer.is_none() && quic.is_none();
         Sender {
             progress: Progress::new(end, max_window),
             cwnd: cc.cwnd(),
@@ -135,7 +151,7 @@ impl<P: Policy> Sender<P> {
                 .with_rule(tcp.rto),
             round_end: 0,
             round: 0,
-            fast_path: !matches!(repair, repair::Any::Vegas(_)),
+            fast_path: !matches!(repair, repair::Any::Vegas(_)) && !reports_events && quic.is_none(),
             plain,
             keeps_records,
             byte_counting: tcp.byte_counting,
@@ -149,6 +165,7 @@ impl<P: Policy> Sender<P> {
             earlier: 0,
             pacer,
             packets,
+            quic,
             #[cfg(test)]
             general_only: false,
         }
@@ -177,6 +194,10 @@ impl<P: Policy> Sender<P> {
         if let Some(packets) = &mut self.packets {
             packets.reset();
         }
+        if let Some(quic) = &mut self.quic {
+            quic.reset();
+            quic.open(0, self.rtt.handshake());
+        }
         self.update_fast_path();
     }
 
@@ -194,10 +215,16 @@ impl<P: Policy> Sender<P> {
     /// Heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
         let pacer = self.pacer.as_ref().map_or(0, |_| size_of::<Pacer>());
-        let packets = self.packets.as_ref().map_or(0, |_| size_of::<PacketLog>());
+        let packets = self.packets.as_ref().map_or(0, |packets| packets.heap_bytes());
         let ecn = self.ecn.as_deref().map_or(0, size_of_val);
-        let parts =
-            self.repair.heap_bytes() + self.outstanding.heap_bytes() + self.rtt.heap_bytes() + pacer + packets + ecn;
+        let quic = self.quic.as_ref().map_or(0, |quic| quic.heap_bytes());
+        let parts = quic
+            + self.repair.heap_bytes()
+            + self.outstanding.heap_bytes()
+            + self.rtt.heap_bytes()
+            + pacer
+            + packets
+            + ecn;
         parts + self.meter.heap_bytes() + self.cc.heap_bytes()
     }
 
@@ -259,7 +286,8 @@ impl<P: Policy> Sender<P> {
         if self.general_only {
             return;
         }
-        let idle = self.progress.phase == Phase::Open && self.repair.is_idle(&self.outstanding);
+        let idle =
+            self.progress.phase == Phase::Open && !self.reports_events() && self.repair.is_idle(&self.outstanding);
         self.fast_path = idle && (self.plain || (self.outstanding.is_in_order() && self.has_reported_losses()));
     }
 
@@ -337,6 +365,7 @@ impl<P: Policy> Sender<P> {
     /// Reports the end of a recovery to the algorithm.
     fn end_recovery(&mut self, flow: &Flow) {
         self.cc.on_recovered(flow);
+        self.end_episode();
         #[cfg(feature = "record")]
         crate::record::recovered(flow, &self.cc);
     }
@@ -410,6 +439,9 @@ impl<P: Policy> Sender<P> {
         if self.fast_path {
             return self.progress.flight_size();
         }
+        if let Some(quic) = &self.quic {
+            return quic.flight.in_flight;
+        }
         let tally = self.repair.tally(&self.progress, &self.outstanding);
         self.progress.flight_size() - tally.arrived - tally.lost
     }
@@ -441,6 +473,11 @@ impl<P: Policy> Sender<P> {
         flow.app_limited = self.sampler().map_or(nxt >= end && !cwnd_limited, Sampler::is_app_limited);
         flow.in_recovery(in_recovery)
     }
+}
+
+/// ECN codepoint of a flow's data; `None` without ECN.
+fn ect_of(tcp: &Tcp) -> Option<Ecn> {
+    Some(tcp.ect).filter(|_| tcp.ecn != EcnMode::Off)
 }
 
 /// Time `now` on a clock of the given tick. A tick of 1 ns is exact.

@@ -13,6 +13,9 @@ impl<P: Policy> Sender<P> {
     pub(super) fn report_packet_sent(&mut self, seq: u64, flow: &Flow) {
         let Some(packets) = &mut self.packets else { return };
         if let Some(sent) = packets.on_sent(seq, &mut self.outstanding) {
+            if self.reports_events() {
+                return self.report_sent_event(flow.now, &sent);
+            }
             self.cc.on_packet_sent(flow, &sent);
         }
     }
@@ -27,9 +30,11 @@ impl<P: Policy> Sender<P> {
             _ if timed => LostBy::TimeThreshold,
             _ => LostBy::PacketThreshold,
         };
-        let Some(packets) = &self.packets else { return };
-        if let Some(lost) = packets.on_lost(seq, lost, by, &self.outstanding) {
-            self.cc.on_packet_lost(flow, &lost);
+        let Some(packets) = &mut self.packets else { return };
+        let Some(lost) = packets.on_lost(seq, lost, by, &self.outstanding) else { return };
+        match &mut packets.events {
+            Some(events) => events.add_loss(lost),
+            None => self.cc.on_packet_lost(flow, &lost),
         }
     }
 

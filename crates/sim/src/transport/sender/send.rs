@@ -34,13 +34,22 @@ impl<P: Policy> Sender<P> {
     /// General path: next segment that may be sent at `now`. Call it until it returns `None`. The caller sends the segment.
     #[inline]
     pub fn next_segment(&mut self, now: Nanos) -> Option<u64> {
+        if !self.fast_path && self.quic.is_some() {
+            return self.next_quic(now);
+        }
         if self.is_held_back(now) {
             return None;
+        }
+        if self.reports_events() {
+            self.report_restart(now);
         }
         let next = if self.fast_path { self.next_in_order() } else { self.next_of_recovery(now) };
         let Some(seq) = next else {
             if self.progress.is_app_limited() {
                 self.note_app_limited();
+                if self.reports_events() {
+                    self.report_app_limited(now);
+                }
             }
             return None;
         };
@@ -50,6 +59,9 @@ impl<P: Policy> Sender<P> {
         if again {
             self.meter.events.retransmits += 1;
             self.report_loss(seq, now);
+            if self.reports_events() {
+                self.report_events(now, 0, false);
+            }
         } else {
             self.progress.high = seq + 1;
         }
@@ -111,7 +123,7 @@ impl<P: Policy> Sender<P> {
     /// Wake-up time of a sender that its pacer holds back at `now`, if that has changed.
     #[inline]
     pub fn wake(&mut self, now: Nanos) -> Option<Nanos> {
-        let pacer = self.pacer.as_ref()?;
+        let Some(pacer) = self.pacer.as_ref() else { return self.wake_quic(now) };
         if pacer.is_awaited() || pacer.allows(now) || !self.has_more_to_send() {
             return None;
         }

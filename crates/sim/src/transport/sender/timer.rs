@@ -34,18 +34,30 @@ impl<P: Policy> Sender<P> {
         let by_timestamp = self.rtt.is_linux() && self.rtt.has_backed_off();
         let tick = if by_timestamp { self.rtt.timestamp_tick() } else { self.rtt.granularity() };
         self.rto_at = Nanos::MAX;
+        if let Some(quic) = &mut self.quic {
+            quic.open(now, now - stamp);
+        }
         self.rtt.opened((quantized(now, tick) - quantized(stamp, tick)).max(if by_timestamp { tick } else { 1 }))
     }
 
     /// Handles the expiry of the first timer. Call [`Sender::pass_time`] first.
     pub fn on_timeout(&mut self, now: Nanos) {
+        if self.quic.is_some() {
+            return self.on_quic_timer(now);
+        }
         self.fast_path = false;
         let (repair, mut context) = self.recovery(now);
         match repair.on_timer(&mut context) {
             Expiry::Timeout => {
                 self.meter.events.timeouts += 1;
                 self.rtt.back_off();
+                if self.reports_events() {
+                    self.report_timeout(now);
+                }
                 self.restart(now);
+                if self.reports_events() {
+                    self.report_timeout_losses(now);
+                }
                 self.start_timer(now);
             }
             Expiry::Probe => {
@@ -60,6 +72,9 @@ impl<P: Policy> Sender<P> {
                 self.report_losses(now);
                 if let Some(loss) = loss {
                     self.act_on(loss, now);
+                }
+                if self.reports_events() {
+                    self.report_events(now, 0, false);
                 }
                 if self.rtt.is_linux() {
                     self.restart_from_first(now);

@@ -1,7 +1,5 @@
-//! Records of packets, for algorithms that ask for every packet sent and lost.
-//!
-//! Units: time in nanoseconds on the clock of [`Flow::now`](crate::Flow::now), sizes in bytes. The layout is that of
-//! `struct fullpipe_sent` and `struct fullpipe_lost` in `fullpipe.h`.
+//! Records of packets: sent, acknowledged, lost. The layout of [`Sent`] and [`Lost`] is that of `struct fullpipe_sent` and
+//! `struct fullpipe_lost` in `fullpipe.h`.
 
 use crate::time::Nanos;
 
@@ -44,6 +42,52 @@ pub enum LostBy {
     PacketThreshold = 0,
     /// Time had passed: RACK (RFC 8985), Vegas' fine-grained timer, or the retransmission timer.
     TimeThreshold = 1,
+}
+
+/// Delivery rate that the newest packet of an ACK shows (draft-ietf-ccwg-bbr, section 4.1: RS).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct RateSample {
+    /// Bytes delivered since the packet was sent.
+    pub delivered: u64,
+    /// Longer of the times in which these bytes were sent and were acknowledged; 0 if it is shorter than the minimum RTT, so that it
+    /// shows no rate.
+    pub interval: Nanos,
+    /// Bytes delivered since the connection began, when the packet was sent.
+    pub prior_delivered: u64,
+    /// Bytes in flight after the packet was sent.
+    pub tx_in_flight: u64,
+    /// Bytes lost since the packet was sent.
+    pub lost: u64,
+    /// The application limited the sender when the packet was sent.
+    pub is_app_limited: bool,
+    /// Zero.
+    pub reserved: [u8; 7],
+}
+
+/// Packet that an ACK newly acknowledges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acked {
+    /// Packet as it was sent.
+    pub sent: Sent,
+    /// Time at which the ACK arrived.
+    pub acked_at: Nanos,
+    /// Rate sample; for the newest packet of the ACK only.
+    pub rate: Option<RateSample>,
+}
+
+/// RTT sample of an ACK (RFC 9002 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Rtt {
+    /// Time from the sending of the packet to the ACK (latest_rtt).
+    pub sample: Nanos,
+    /// Sample without the ACK delay (adjusted_rtt).
+    pub adjusted: Nanos,
+    /// ACK delay that the receiver reports.
+    pub ack_delay: Nanos,
+    /// Packet number that the sample belongs to.
+    pub packet: u64,
 }
 
 /// Packet that was found lost.

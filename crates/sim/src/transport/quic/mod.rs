@@ -1,0 +1,405 @@
+//! QUIC: loss detection and ACKs of RFC 9002 and RFC 9000 section 13.2, both ends of a connection.
+//!
+//! `flight.rs` has the packets in flight and finds losses, `rtt.rs` the round-trip times, `receiver.rs` the ACKs, `pacer.rs` the pacer. The
+//! sender drives them in `transport/sender/quic.rs`.
+//!
+//! Deviations and choices:
+//! - One packet number space. With `handshake = true` a connection begins with one round trip and one RTT sample, otherwise with an RTT
+//!   sample of the idle path. Packets carry one stream. Flow control is `max_window`.
+//! - Every data packet has the scenario's packet size, of which 28 bytes are the headers of UDP and IPv4. ACKs have the scenario's size.
+//! - Data that is lost is sent again before new data. A probe carries lost data, else new data, else the oldest data in flight.
+//! - A probe timeout sends two probes (section 6.2.4 allows one or two).
+//! - ACKs of packets that were declared lost at most three PTO ago show a spurious loss.
+//! - ECN counts are always valid, since no simulated path clears marks.
+
+mod flight;
+mod pacer;
+mod receiver;
+mod rtt;
+
+pub use pacer::Pacer;
+pub use receiver::Receiver;
+pub use rtt::Rtt;
+
+use super::ranges::Ranges;
+use crate::model::{self, Pacing, Tcp};
+use crate::packet::Ecn;
+use flight::{Flight, Found, Record};
+use fullpipe_cc::Nanos;
+use fullpipe_cc::packets::{self, Acked, Lost, LostBy, Path, RateSample, Sent};
+use std::collections::VecDeque;
+
+/// Probes of a probe timeout.
+const PROBES: u32 = 2;
+/// Longest backoff of the probe timeout, as a power of two.
+const MOST_BACKOFF: u32 = 30;
+
+/// State of a QUIC connection, both ends.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Round-trip times.
+    pub rtt: Rtt,
+    /// Packets in flight.
+    pub flight: Flight,
+    /// Receiving end.
+    pub receiver: Receiver,
+    /// Pacer.
+    pub pacer: Pacer,
+    /// Start of the last recovery period (section 7.3.2).
+    pub recovery_start: Option<Nanos>,
+    /// Probes that may leave without regard to the window.
+    pub probes: u32,
+    /// Probe timeouts in a row.
+    pub pto_count: u32,
+    /// Round trips, and the packet whose ACK ends the current one.
+    pub round: u64,
+    round_end: u64,
+    /// Last round in which the window limited the sender.
+    limited_round: Option<u64>,
+    /// Nothing was left to send at the last attempt.
+    pub app_limited: bool,
+    /// Rate samples are limited by the application until this many packets are delivered (C.app_limited).
+    app_limited_until: Option<u64>,
+    /// Packets delivered, lost, and lost but arrived.
+    pub delivered: u64,
+    pub lost: u64,
+    spurious: u64,
+    /// Packets marked CE that ACKs have reported.
+    ce: u64,
+    /// Time of the last delivery, and send time of the newest delivered packet.
+    delivered_at: Nanos,
+    first_sent_at: Nanos,
+    /// Lost packets of the recovery period that have not arrived.
+    missing: u64,
+    /// Window and threshold before the recovery period, to undo a spurious one.
+    pub before: Option<(f64, f64)>,
+    /// Data that has been acknowledged, and lost data that waits.
+    acked: Ranges,
+    waiting: VecDeque<u64>,
+    /// Bytes of a packet without the headers of UDP and IP.
+    datagram: u64,
+    /// ECN codepoint of data packets as [`Sent::ecn`] has it.
+    ecn: u8,
+    rules: model::Quic,
+    /// Packets leave at a rate.
+    pub paced: bool,
+    /// A recovery period whose losses have all arrived is undone.
+    pub undoes: bool,
+}
+
+/// Results of an ACK or of the loss timer.
+#[derive(Clone, Debug, Default)]
+pub struct News {
+    /// Newly acknowledged packets, ascending.
+    pub acked: Vec<Acked>,
+    /// Packets that were declared lost before, ascending.
+    pub arrived: Vec<Lost>,
+    /// Every loss of the recovery period has arrived.
+    pub all_arrived: bool,
+    /// Packets found lost, ascending.
+    pub lost: Vec<Lost>,
+    /// Losses show persistent congestion.
+    pub persistent: bool,
+    /// Packets newly reported as marked.
+    pub marked: u64,
+    /// RTT sample.
+    pub rtt: Option<packets::Rtt>,
+    /// The ACK ends a round trip.
+    pub round_start: bool,
+    /// Time at which the newest packet arrived, on the receiver's clock without offset.
+    pub arrived_at: Nanos,
+    /// Packets in flight before.
+    pub prior_in_flight: u64,
+}
+
+impl Connection {
+    /// Connection that has sent nothing, with packets of `packet_bytes` on the wire.
+    pub fn new(rules: model::Quic, tcp: &Tcp, packet_bytes: u32, ect: Option<Ecn>) -> Connection {
+        let ecn = match ect {
+            Some(Ecn::Ect1) => 1,
+            Some(Ecn::Ect0) => 2,
+            _ => 0,
+        };
+        let (paced, undoes) = (tcp.pacing != Pacing::Off, tcp.undo);
+        let datagram = u64::from(model::quic_datagram(packet_bytes));
+        Connection { datagram, ecn, paced, undoes, ..Connection::idle(rules) }
+    }
+
+    fn idle(rules: model::Quic) -> Connection {
+        Connection {
+            rtt: Rtt::new(rules.ack_delay),
+            flight: Flight::default(),
+            receiver: Receiver::new(rules),
+            pacer: Pacer::default(),
+            recovery_start: None,
+            probes: 0,
+            pto_count: 0,
+            round: 0,
+            round_end: 0,
+            limited_round: None,
+            app_limited: false,
+            app_limited_until: None,
+            delivered: 0,
+            lost: 0,
+            spurious: 0,
+            ce: 0,
+            delivered_at: 0,
+            first_sent_at: 0,
+            missing: 0,
+            before: None,
+            acked: Ranges::default(),
+            waiting: VecDeque::new(),
+            datagram: 1,
+            ecn: 0,
+            rules,
+            paced: true,
+            undoes: true,
+        }
+    }
+
+    /// Starts over for a new connection.
+    pub fn reset(&mut self) {
+        let rules = self.rules;
+        let (datagram, ecn, paced, undoes) = (self.datagram, self.ecn, self.paced, self.undoes);
+        *self = Connection { datagram, ecn, paced, undoes, ..Connection::idle(rules) };
+    }
+
+    /// Takes the RTT of a handshake that ends at `now`.
+    pub fn open(&mut self, now: Nanos, rtt: Nanos) {
+        self.rtt = Rtt::new(self.rules.ack_delay);
+        self.rtt.sample(now, rtt.max(1), 0);
+    }
+
+    /// Bytes of a packet without the headers of UDP and IP.
+    pub fn datagram(&self) -> u64 {
+        self.datagram
+    }
+
+    /// Expiry of the loss timer, or of the probe timeout (appendix A.8).
+    pub fn deadline(&self) -> Nanos {
+        if let Some(at) = self.flight.loss_at {
+            return at;
+        }
+        if self.flight.in_flight == 0 {
+            return Nanos::MAX;
+        }
+        let pto = self.rtt.pto().saturating_mul(1 << self.pto_count.min(MOST_BACKOFF));
+        self.flight.last_sent_at.saturating_add(pto)
+    }
+
+    /// Whether a packet sent at `sent_at` belongs to the last recovery period.
+    pub fn is_in_recovery(&self, sent_at: Nanos) -> bool {
+        self.recovery_start.is_some_and(|start| sent_at <= start)
+    }
+
+    /// Number of datagrams of data that have been acknowledged.
+    pub fn acked_chunks(&self) -> u64 {
+        self.acked.count()
+    }
+
+    /// Notes whether the window, of `window` packets, limits the sender.
+    pub fn note_limit(&mut self, window: u64) {
+        if self.flight.in_flight + 1 > window {
+            self.limited_round = Some(self.round);
+        }
+    }
+
+    /// Whether the window limited the sender in this round or the last one.
+    pub fn is_cwnd_limited(&self) -> bool {
+        self.limited_round.is_some_and(|round| round + 1 >= self.round)
+    }
+
+    /// Whether lost data waits.
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Lost data that is to be sent next, if it has not arrived meanwhile.
+    pub fn next_waiting(&mut self) -> Option<u64> {
+        while let Some(chunk) = self.waiting.pop_front() {
+            if self.acked.containing(chunk).is_none() {
+                return Some(chunk);
+            }
+        }
+        None
+    }
+
+    /// Handles the transmission of datagram `chunk` of the data at `now`. Returns the packet.
+    pub fn send(&mut self, now: Nanos, chunk: u64, is_probe: bool) -> Sent {
+        if self.flight.in_flight == 0 {
+            (self.first_sent_at, self.delivered_at) = (now, now);
+        }
+        let sent = Sent {
+            number: self.flight.next_number(),
+            bytes: self.datagram,
+            sent_at: now,
+            in_flight: (self.flight.in_flight + 1) * self.datagram,
+            delivered: self.delivered * self.datagram,
+            lost: self.lost * self.datagram,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            app_limited: self.app_limited_until.is_some(),
+            is_probe,
+            ecn: self.ecn,
+            reserved: [0; 5],
+        };
+        self.flight.send(sent, chunk);
+        sent
+    }
+
+    /// Notes that the application limits the sender (MarkConnectionAppLimited).
+    pub fn mark_app_limited(&mut self) {
+        self.app_limited_until = Some((self.delivered + self.flight.in_flight).max(1));
+    }
+
+    /// Whether rate samples are limited by the application.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until.is_some()
+    }
+
+    /// Handles an ACK of `count` arrivals, which left the receiver at `left`.
+    pub fn on_ack(&mut self, now: Nanos, count: u64, left: Nanos) -> News {
+        let mut news = News { prior_in_flight: self.flight.in_flight, ..News::default() };
+        let receipts: Vec<_> = self.receiver.receipts(count).collect();
+        let Some(&last) = receipts.last() else { return news };
+        let mut newest: Option<(Record, Nanos)> = None;
+        for receipt in receipts.iter().filter(|receipt| receipt.number >= last.floor) {
+            match self.flight.acknowledge(receipt.number, now) {
+                Some(Found::Acked(record)) => {
+                    self.delivered += 1;
+                    self.acked.insert(record.chunk, record.chunk + 1);
+                    news.acked.push(Acked { sent: record.sent, acked_at: now, rate: None });
+                    if newest.is_none_or(|(known, _)| record.sent.number > known.sent.number) {
+                        newest = Some((record, receipt.at));
+                    }
+                }
+                Some(Found::Late(record)) => {
+                    self.acked.insert(record.chunk, record.chunk + 1);
+                    self.spurious += 1;
+                    news.arrived.push(self.lost(&record, LostBy::PacketThreshold));
+                    self.missing = self.missing.saturating_sub(1);
+                }
+                None => {}
+            }
+        }
+        news.acked.sort_unstable_by_key(|packet| packet.sent.number);
+        news.arrived.sort_unstable_by_key(|packet| packet.sent.number);
+        news.all_arrived = !news.arrived.is_empty() && self.missing == 0;
+        news.marked = last.ce - self.ce;
+        self.ce = last.ce;
+        if let Some((record, at)) = newest {
+            self.pto_count = 0;
+            news.arrived_at = at;
+            if record.sent.number == last.largest.0 {
+                // On the wire the delay is in units of 8 us (RFC 9000 section 18.2).
+                let ack_delay = (left - last.largest.1) / 8_000 * 8_000;
+                let sample = (now - record.sent.sent_at).max(1);
+                let adjusted = self.rtt.sample(now, sample, ack_delay);
+                news.rtt = Some(packets::Rtt { sample, adjusted, ack_delay, packet: record.sent.number });
+            }
+            self.delivered_at = now;
+            if record.sent.number >= self.round_end {
+                (news.round_start, self.round_end) = (true, self.flight.next_number());
+                self.round += 1;
+            }
+        }
+        self.detect(now, &mut news);
+        if let Some((record, _)) = newest {
+            let sample = self.rate_sample(&record.sent);
+            if let Some(packet) = news.acked.last_mut() {
+                packet.rate = Some(sample);
+            }
+        }
+        news
+    }
+
+    /// Handles the expiry of the timer. Returns losses, or counts a probe timeout if the loss timer was not set.
+    pub fn on_timer(&mut self, now: Nanos) -> Option<News> {
+        if self.flight.loss_at.is_some() {
+            let mut news = News { prior_in_flight: self.flight.in_flight, ..News::default() };
+            self.detect(now, &mut news);
+            return Some(news);
+        }
+        self.pto_count += 1;
+        self.probes = PROBES;
+        None
+    }
+
+    fn detect(&mut self, now: Nanos, news: &mut News) {
+        let mut found = Vec::new();
+        news.persistent = self.flight.detect(now, &self.rtt, &mut found);
+        if news.persistent {
+            self.rtt.restart_min();
+        }
+        for (record, by) in found {
+            self.lost += 1;
+            news.lost.push(self.lost(&record, by));
+            if self.acked.containing(record.chunk).is_none() {
+                self.waiting.push_back(record.chunk);
+            }
+        }
+        self.missing += news.lost.len() as u64;
+    }
+
+    fn lost(&self, record: &Record, by: LostBy) -> Lost {
+        let lost_since_sent = self.lost * self.datagram - record.sent.lost;
+        let delivered_since_sent = self.delivered * self.datagram - record.sent.delivered;
+        Lost { sent: record.sent, by, reserved: [0; 7], lost_since_sent, delivered_since_sent }
+    }
+
+    /// Rate sample of the newest acknowledged packet (GenerateRateSample).
+    fn rate_sample(&mut self, sent: &Sent) -> RateSample {
+        if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+            self.app_limited_until = None;
+        }
+        self.first_sent_at = sent.sent_at;
+        let interval = (sent.sent_at - sent.first_sent_at).max(self.delivered_at - sent.delivered_at);
+        let is_long = self.rtt.min.is_none_or(|min| interval >= min);
+        RateSample {
+            delivered: self.delivered * self.datagram - sent.delivered,
+            interval: if is_long { interval } else { 0 },
+            prior_delivered: sent.delivered,
+            tx_in_flight: sent.in_flight,
+            lost: self.lost * self.datagram - sent.lost,
+            is_app_limited: sent.app_limited,
+            reserved: [0; 7],
+        }
+    }
+
+    /// Begins a recovery period at `now`, with these values of window and threshold before it.
+    pub fn begin_recovery(&mut self, now: Nanos, before: Option<(f64, f64)>, missing: u64) {
+        (self.recovery_start, self.missing) = (Some(now), missing);
+        self.before = before.filter(|_| self.undoes);
+    }
+
+    /// State of the sender for a packet-level controller.
+    pub fn path(&self, now: Nanos, prior_in_flight: u64, in_recovery: bool) -> Path {
+        let known = self.rtt.latest.is_some();
+        let mut path = Path::default();
+        path.now = now;
+        path.in_flight = self.flight.in_flight * self.datagram;
+        path.prior_in_flight = prior_in_flight * self.datagram;
+        path.delivered = self.delivered * self.datagram;
+        path.lost = self.lost * self.datagram;
+        path.spurious = self.spurious * self.datagram;
+        path.next_packet = self.flight.next_number();
+        path.sent = path.next_packet * self.datagram;
+        path.ce = self.ce;
+        (path.delivered_at, path.first_sent_at) = (self.delivered_at, self.first_sent_at);
+        (path.latest_rtt, path.min_rtt) = (self.rtt.latest, self.rtt.min);
+        path.smoothed_rtt = known.then_some(self.rtt.smoothed);
+        path.rttvar = known.then_some(self.rtt.variation);
+        (path.max_ack_delay, path.pto) = (self.rules.ack_delay, self.rtt.pto());
+        path.round = self.round;
+        path.in_recovery = in_recovery;
+        (path.cwnd_limited, path.app_limited) = (self.is_cwnd_limited(), self.app_limited);
+        path.datagram = self.datagram;
+        path
+    }
+
+    /// Heap memory in bytes, its own included.
+    pub fn heap_bytes(&self) -> usize {
+        let parts = self.flight.heap_bytes() + self.receiver.heap_bytes() + self.acked.heap_bytes();
+        size_of::<Connection>() + parts + self.waiting.capacity() * size_of::<u64>()
+    }
+}

@@ -1,0 +1,70 @@
+"""Packet-level controllers in shared libraries, over TCP and QUIC."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fullpipe
+from conftest import Program
+from fullpipe import Scenario, own
+from fullpipe.compiled import HEADER
+from fullpipe.errors import InputError
+from test_packet_algorithm import AIMD, NETWORK
+
+SOURCE = Path(__file__).parents[2] / "examples" / "packet_aimd.c"
+
+
+def compiled(folder: Path, source: Path = SOURCE) -> Path:
+    """The shared library of a C file."""
+    folder.mkdir(exist_ok=True)
+    library = folder / "libaimd.so"
+    include = f"-I{Path(HEADER).parent}"
+    flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, include, "-o", library, source], check=True)
+    return library
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    return compiled(tmp_path)
+
+
+def figures(algorithm: Any, **keys: Any) -> str:
+    """Metrics of two competing flows, without names, as text: NaN equals NaN there."""
+    result = fullpipe.run(Scenario(**NETWORK, flows=[{"algorithm": algorithm, "count": 2, **keys}]))
+    columns = {"name", "algorithm"}
+    return str({key: column for key, column in result.flows.to_pydict().items() if key not in columns})
+
+
+@pytest.mark.parametrize("keys", [{"transport": "quic"}, {}, {"host": "quic", "ack_every": 10}])
+def test_c_and_python_give_the_same_results(library: Path, tmp_path: Path, keys: dict[str, Any]) -> None:
+    file = tmp_path / "same.py"
+    file.write_text(AIMD.format(name="same-aimd"))
+    in_c = own.load_algorithms(f"{library}:c-aimd")
+    in_python = own.load_algorithms(str(file))
+    assert figures(in_c, **keys) == figures(in_python, **keys)
+
+
+def test_the_program_takes_a_library(library: Path, program: Program) -> None:
+    scenario = library.with_name("s.toml")
+    scenario.write_text(Scenario(**NETWORK, flows=[{"algorithm": "newreno", "transport": "quic"}]).to_toml())
+    said = program("compare", str(scenario), "--algorithms", f"{library}:c-aimd,newreno", "--seeds", "2")
+    assert said.returncode == 0, said.stderr
+    assert "c-aimd" in said.stdout
+
+
+def test_faults_of_a_library_are_named(library: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no controller \"cubic\" \(it has: c-aimd\)"):
+        own.load_algorithms(f"{library}:cubic")
+    with pytest.raises(InputError, match="no such file"):
+        own.load_algorithms(str(tmp_path / "none.so"))
+    for text, fault in [(".acked = acked,", "has no acked"), ("FULLPIPE_ABI, .count", "abi")]:
+        source = tmp_path / "broken.c"
+        changed = "" if text.startswith(".") else "7, .count"
+        source.write_text(SOURCE.read_text().replace(text, changed).replace("static int acked", "int acked"))
+        with pytest.raises(InputError, match=fault):
+            own.load_algorithms(str(compiled(tmp_path / fault.replace(" ", "-"), source)))
