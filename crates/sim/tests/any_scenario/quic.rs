@@ -37,7 +37,6 @@ fn scenario(number: u64) -> Scenario {
 }
 
 #[test]
-#[ignore = "no run of it has ended yet: a scenario may be slow, or never end"]
 fn any_scenario_over_quic_makes_sense() {
     let mut faults = Vec::new();
     for number in asked_for().take(400) {
