@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from fullpipe import _core, own
+from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed
 from fullpipe.errors import InputError
 
@@ -63,5 +64,10 @@ def declare(file: str, name: str | None = None) -> list[str]:
         raise InputError(f"{file}: {error}") from None
     for each in names:
         kind = type(each, (), {"__module__": "__main__", "__doc__": "Controller of a shared library."})
-        own.remember(each, kind, {"controller": each, "library": path, "compiled": False}, file_digest(path))
+        options = {"controller": each, "library": path, "compiled": False}
+        own.remember(each, kind, options, file_digest(path), _declare_again)
     return names
+
+
+def _declare_again(_name: str, _kind: type, options: Tree) -> None:
+    declare(options["library"], options["controller"])

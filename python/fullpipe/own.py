@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
 import os
@@ -31,11 +30,11 @@ from enum import IntEnum
 from inspect import get_annotations
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from fullpipe import _core
-from fullpipe._util.inputs import MOST_CODE_BYTES, MOST_OBJECT_BYTES, FileError, read_bytes
-from fullpipe._util.plain import Table, Tree
+from fullpipe._util.inputs import MOST_CODE_BYTES, FileError, read_bytes
+from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed, quoted, unknown
 from fullpipe.errors import AlgorithmError, InputError
 
@@ -48,13 +47,13 @@ __all__ = [
     "LostBy",
     "Signal",
     "algorithm",
-    "as_algorithm",
     "called",
     "carried",
+    "declared_in",
     "identity_of",
     "interpreted",
-    "load_algorithms",
     "load_file",
+    "names_of",
     "of_library",
     "one_of",
     "own_lines",
@@ -65,6 +64,7 @@ __all__ = [
 ]
 
 Kind = TypeVar("Kind", bound=type)
+Again: TypeAlias = Callable[[str, type, Tree], None]
 
 STATE = ("cwnd", "ssthresh", "pacing_rate")
 """Fields that control the sender; every class has the first two."""
@@ -88,6 +88,7 @@ class Declared:
         options: The decorator's arguments.
         library: Digests of the shared library's bytes, and of those it is linked to, when it was loaded; empty
             without one.
+        again: Declares the class once more, with its name and options.
         files: Digests of the user's source files, as they were when the class was declared (`identity.identify`).
         frozen: Identity of a compiled class: its code has the values of its declaration, whatever changes later.
         data: Pickle that another process makes the class of, once asked for.
@@ -96,7 +97,8 @@ class Declared:
 
     kind: type
     options: Tree
-    library: str = ""
+    library: str
+    again: Again
     files: dict[str, str] = with_default(default_factory=dict)
     frozen: Identity | None = None
     data: bytes | None = None
@@ -266,13 +268,13 @@ def algorithm(
         except ValueError as error:
             raise InputError(str(error)) from None
         libraries = (shared, *plug.linked) if shared and plug else ()
-        remember(name, kind, options, " ".join(map(file_digest, libraries)))
+        remember(name, kind, options, " ".join(map(file_digest, libraries)), _declare_again)
         return kind
 
     return declare
 
 
-def remember(name: str, kind: type, options: dict[str, Any], library: str = "") -> None:
+def remember(name: str, kind: type, options: Tree, library: str, again: Again) -> None:
     """Keeps a class that has been declared, for `identity_of`, `carried`, and the registry.
 
     Args:
@@ -280,8 +282,9 @@ def remember(name: str, kind: type, options: dict[str, Any], library: str = "") 
         kind: The class.
         options: The decorator's arguments.
         library: Digest of its shared library; empty without one.
+        again: Declares the class once more, in this process or another.
     """
-    known = _declared[name] = Declared(kind, options, library)
+    known = _declared[name] = Declared(kind, options, library, again)
     first = known.identity()
     if options["compiled"]:
         known.frozen = first
@@ -292,19 +295,8 @@ def remember(name: str, kind: type, options: dict[str, Any], library: str = "") 
     algorithms.cache_clear()
 
 
-def _declare_again(name: str, kind: type, options: Mapping[str, Any]) -> None:
-    """Declares a class with the arguments that its decorator had."""
-    if "controller" in options:
-        from fullpipe.libraries import declare
-
-        declare(options["library"], options["controller"])
-    elif options.get("packets"):
-        from fullpipe.packets import packet_algorithm
-
-        given = ("paper", "group", "ecn", "inspect")
-        packet_algorithm(name, **{key: options[key] for key in given})(kind)
-    else:
-        algorithm(name, **options)(kind)
+def _declare_again(name: str, kind: type, options: Tree) -> None:
+    algorithm(name, **options)(kind)
 
 
 def _folder_of_caller() -> Path:
@@ -313,67 +305,12 @@ def _folder_of_caller() -> Path:
     return Path(file).parent if isinstance(file, str) else Path()
 
 
-def as_algorithm(algorithm: str | Table | type) -> str | Table:
-    """Algorithm in the form of a scenario, from an argument of a function.
-
-    Args:
-        algorithm: A name, a table with a name and parameters, a declared class, ``FILE.py`` or ``FILE.py:CLASS`` for
-            an algorithm of that file, or ``FILE.o`` for an object file.
-
-    Raises:
-        InputError: The class is not declared, or the file can't be read or declares no algorithm.
-        AlgorithmError: The file raises.
-    """
-    if isinstance(algorithm, type):
-        names = [name for name, known in _declared.items() if known.kind is algorithm]
-        if not names:
-            kind = algorithm.__name__
-            raise InputError(f'class {kind} is not an algorithm; write @fullpipe.algorithm("name") before it')
-        return names[-1]
-    if isinstance(algorithm, str):
-        file = algorithm.partition(":")[0]
-        if file.endswith(".py"):
-            return load_algorithms(algorithm)
-        if file.endswith((".so", ".dylib", ".dll")):
-            return load_algorithms(algorithm)
-        if algorithm.endswith(".o"):
-            content = base64.b64encode(read_bytes(algorithm, MOST_OBJECT_BYTES)).decode()
-            return {"object": {"name": algorithm, "base64": content}}
-    return algorithm
+def names_of(kind: type) -> list[str]:
+    """Names that a class is declared by, the latest last."""
+    return [name for name, known in _declared.items() if known.kind is kind]
 
 
-def load_algorithms(what: str) -> str:
-    """Runs a file of Python code that declares algorithms: ``aimd.py``, or ``aimd.py:Aimd`` for one of several classes.
-
-    Returns:
-        The name of the algorithm.
-
-    Raises:
-        InputError: There is no such file or class, it raises, or it declares none, or several and none is named.
-    """
-    file, _, wanted = what.partition(":")
-    if not file.endswith(".py"):
-        from fullpipe.libraries import load_library
-
-        return load_library(what)
-    module = load_file(file)
-    if not _declared_in(module):  # a later class of this name has replaced it
-        del sys.modules[module.__name__]
-        module = load_file(file)
-    found = _declared_in(module)
-    if wanted:
-        found = {name: kind for name, kind in found.items() if kind.__name__ == wanted}
-    if len(found) == 1:
-        return next(iter(found))
-    if wanted:
-        raise InputError(f"{file}: no algorithm is declared by a class {quoted(wanted)}")
-    if not found:
-        raise InputError(f'{file}: it declares no algorithm; write @fullpipe.algorithm("name") before its class')
-    classes = [kind.__name__ for kind in found.values()]
-    raise InputError(f"{file}: it declares {listed(list(found))}; name one, e.g. {file}:{classes[0]}")
-
-
-def _declared_in(module: ModuleType) -> dict[str, type]:
+def declared_in(module: ModuleType) -> dict[str, type]:
     """Classes of a module that are algorithms now, by name."""
     return {name: known.kind for name, known in _declared.items() if known.kind.__module__ == module.__name__}
 
@@ -496,8 +433,8 @@ def restore(algorithms: Mapping[str, bytes]) -> None:
     for name, data in algorithms.items():
         here = _declared.get(name)
         if here is None or here.data != data:
-            kind, options, library = pickle.loads(data)
-            _declare_again(name, kind, options)
+            kind, options, library, again = pickle.loads(data)
+            again(name, kind, options)
             if _declared[name].library != library:
                 del _declared[name]
                 raise InputError(f"algorithm {quoted(name)}: {options['library']} is another library here")
@@ -550,7 +487,7 @@ def _pickled_with(names: Iterable[str], known: Declared) -> bytes:
         for module in modules:
             cloudpickle.register_pickle_by_value(module)
             stack.callback(cloudpickle.unregister_pickle_by_value, module)
-        data: bytes = cloudpickle.dumps((known.kind, known.options, known.library))
+        data: bytes = cloudpickle.dumps((known.kind, known.options, known.library, known.again))
     return data
 
 
@@ -600,7 +537,7 @@ def interpreted(names: Iterable[str]) -> Iterator[None]:
             yield
         finally:
             for name, each in known.items():
-                _declare_again(name, each.kind, each.options)
+                each.again(name, each.kind, each.options)
                 _declared[name] = each
 
 

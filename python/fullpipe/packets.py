@@ -28,6 +28,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from fullpipe import _core, own
+from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed, quoted
 from fullpipe.errors import InputError
 
@@ -101,10 +102,15 @@ def packet_algorithm(
             )
         except ValueError as error:
             raise InputError(str(error)) from None
-        own.remember(name, kind, {**options, "packets": True, "compiled": False, "library": None})
+        own.remember(name, kind, {**options, "compiled": False, "library": None}, "", _declare_again)
         return kind
 
     return declare
+
+
+def _declare_again(name: str, kind: type, options: Tree) -> None:
+    given = ("paper", "group", "ecn", "inspect")
+    packet_algorithm(name, **{key: options[key] for key in given})(kind)
 
 
 def _check(kind: type, name: str, inspect: Sequence[str]) -> None:

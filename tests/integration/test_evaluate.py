@@ -17,6 +17,7 @@ import pytest
 from conftest import PROGRAM, Program
 from fullpipe import Scenario
 from fullpipe._util.display import Shown
+from fullpipe.arguments import load_algorithms
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.experiments.evaluate import Card, Statement, evaluate, plan, running
 from fullpipe.experiments.evaluate import card as card_module
@@ -27,7 +28,6 @@ from fullpipe.experiments.evaluate.judging import Compared, JudgedCell, correcte
 from fullpipe.experiments.evaluate.page import card_page
 from fullpipe.experiments.evaluate.preset import Party, mbps, ms
 from fullpipe.experiments.evaluate.rules import Judgement
-from fullpipe.own import load_algorithms
 from fullpipe.runs import engines, pool
 
 SMALL = ["iot", "overload"]

@@ -309,7 +309,7 @@ def plain(tmp_path: Path) -> Path:
 
 
 def test_two_at_once_use_two_processes(plain: Path) -> None:
-    from fullpipe.own import load_algorithms
+    from fullpipe.arguments import load_algorithms
 
     name = load_algorithms(f"{plain}:Aimd")
     runs = {alpha: scenario({"name": name, "alpha": alpha}) for alpha in (1, 2)}
@@ -363,7 +363,7 @@ def test_threads_that_send_the_same_class_do_not_meet(monkeypatch: pytest.Monkey
 
 
 def test_sweeps_name_the_source_in_each_row(tmp_path: Path, plain: Path) -> None:
-    from fullpipe.own import load_algorithms
+    from fullpipe.arguments import load_algorithms
 
     # The number of its process is nothing that the content of a class decides.
     text = PLAIN.replace("float(os.getpid())", "1.0")
@@ -834,7 +834,7 @@ def test_ctrl_c_ends_an_endless_loop_of_compiled_code(tmp_path: Path, command: s
 CELLS = """
 import sys, threading, traceback
 import fullpipe
-from fullpipe.own import load_algorithms
+from fullpipe.arguments import load_algorithms
 
 load_algorithms("aimd.py")
 looping = fullpipe.Scenario.load("s.toml")
@@ -896,7 +896,7 @@ def test_interrupting_a_notebook_ends_an_endless_loop(tmp_path: Path, way: str) 
 IN_A_THREAD = """
 import threading, time
 import fullpipe
-from fullpipe.own import load_algorithms
+from fullpipe.arguments import load_algorithms
 
 load_algorithms("aimd.py")
 thread = threading.Thread(target=fullpipe.run, args=["s.toml"])

@@ -11,7 +11,7 @@ import pytest
 
 import fullpipe
 from conftest import Program
-from fullpipe import Scenario
+from fullpipe import Scenario, arguments
 from fullpipe.errors import AlgorithmError, InputError
 
 NETWORK: dict[str, Any] = {
@@ -55,7 +55,7 @@ def aimd(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("transport", ["tcp", "quic"])
 def test_aimd_fills_the_link(aimd: Path, transport: str) -> None:
-    name = fullpipe.own.load_algorithms(str(aimd))
+    name = arguments.load_algorithms(str(aimd))
     scenario = Scenario(**NETWORK, flows=[{"algorithm": name, "transport": transport}])
     result = fullpipe.run(scenario)
     assert result.links.column("utilization")[0].as_py() > 0.9

@@ -10,7 +10,7 @@ import pytest
 
 import fullpipe
 from conftest import Program
-from fullpipe import Scenario, own
+from fullpipe import Scenario, arguments
 from fullpipe.compiled import HEADER
 from fullpipe.errors import InputError
 from test_packet_algorithm import AIMD, NETWORK
@@ -44,8 +44,8 @@ def figures(algorithm: Any, **keys: Any) -> str:
 def test_c_and_python_give_the_same_results(library: Path, tmp_path: Path, keys: dict[str, Any]) -> None:
     file = tmp_path / "same.py"
     file.write_text(AIMD.format(name="same-aimd"))
-    in_c = own.load_algorithms(f"{library}:c-aimd")
-    in_python = own.load_algorithms(str(file))
+    in_c = arguments.load_algorithms(f"{library}:c-aimd")
+    in_python = arguments.load_algorithms(str(file))
     assert figures(in_c, **keys) == figures(in_python, **keys)
 
 
@@ -59,12 +59,12 @@ def test_the_program_takes_a_library(library: Path, program: Program) -> None:
 
 def test_faults_of_a_library_are_named(library: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no controller \"cubic\" \(it has: c-aimd\)"):
-        own.load_algorithms(f"{library}:cubic")
+        arguments.load_algorithms(f"{library}:cubic")
     with pytest.raises(InputError, match="no such file"):
-        own.load_algorithms(str(tmp_path / "none.so"))
+        arguments.load_algorithms(str(tmp_path / "none.so"))
     for text, fault in [(".acked = acked,", "has no acked"), ("FULLPIPE_ABI, .count", "abi")]:
         source = tmp_path / "broken.c"
         changed = "" if text.startswith(".") else "7, .count"
         source.write_text(SOURCE.read_text().replace(text, changed).replace("static int acked", "int acked"))
         with pytest.raises(InputError, match=fault):
-            own.load_algorithms(str(compiled(tmp_path / fault.replace(" ", "-"), source)))
+            arguments.load_algorithms(str(compiled(tmp_path / fault.replace(" ", "-"), source)))

@@ -439,7 +439,7 @@ def test_what_is_measured_at_the_answer_is_what_its_scenario_gives(tmp_path: Pat
 def test_the_command(program: Program, tmp_path: Path) -> None:
     done = program("size", *SMALL, "--plot", "p.png", "--out", "out", "--web-load", "0.1")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("BDP/√n", "newreno", "warm-up", "Mean queueing delay (ms)", "p95 completion", "asking for 10 %"):
+    for word in ("BDP/√n", "newreno", "Warmup (s)", "Mean queueing delay (ms)", "p95 completion", "asking for 10 %"):
         assert word in done.stdout
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     rows = json.loads((tmp_path / "out/size.json").read_text())["rows"]

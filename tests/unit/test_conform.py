@@ -9,11 +9,11 @@ import pytest
 
 import fullpipe
 from conftest import ROOT, Program
+from fullpipe.arguments import as_algorithm
 from fullpipe.experiments.conform import RULES
 from fullpipe.experiments.conform.bench import Bench, Curve, Cut, Series
 from fullpipe.experiments.conform.rfc9438 import late_rounds, slope
 from fullpipe.experiments.conform.rule import FAIL, PASS, SKIPPED
-from fullpipe.own import as_algorithm
 
 CUBIC_FAULTS = [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 22, 23, 24, 25]
 """Faults of the reference CUBIC: each is the number of a rule."""

@@ -123,9 +123,9 @@ def test_a_calls_delay_is_judged_by_harm_and_its_loss_by_ratio() -> None:
     # Alone 20 ms; beside NewReno and CUBIC 40 (harm 0.5), beside the candidate 50 (0.6): 0.1 beyond. Losses of 1.2 %
     # beside 1 % are within a factor of 1.3, where harm, from no loss alone, would be 1 for all.
     metrics = [
-        Metric("delay_s", "harm to delay", LESS),
-        Metric("loss", "loss", LOSS, "%", 100),
-        Metric("delay_s", "delay", LESS, "ms", 1e3, informs=True),
+        Metric("p95_frame_delay_s", LESS),
+        Metric("loss_rate", LOSS),
+        Metric("p95_frame_delay_s", LESS, informs=True),
     ]
     setting = Setting("here", lambda _call, _other: {})
     cell = Call("c", ("5.2.2",), "t", [setting], metrics)
@@ -134,9 +134,9 @@ def test_a_calls_delay_is_judged_by_harm_and_its_loss_by_ratio() -> None:
     for who, (delay_s, loss) in roles.items():
         for seed in (1, 2):
             role = Role("" if who == "alone" else who, "call")
-            runs.add("c", "here", role, seed, {"delay_s": delay_s, "loss": loss})
+            runs.add("c", "here", role, seed, {"p95_frame_delay_s": delay_s, "loss_rate": loss})
     harm, loss, delay = judge_cell(cell, [setting], runs).compared
-    assert (harm.title, harm.verdict, harm.main) == ("harm to delay", WORSE, True)
+    assert (harm.title, harm.verdict, harm.main) == ("p95 frame delay harm", WORSE, True)
     assert harm.candidate == pytest.approx([0.6, 0.6])
     assert harm.standards["cubic"] == pytest.approx([0.5, 0.5])
     assert (loss.verdict, loss.candidate, loss.main) == (NO_WORSE, pytest.approx([1.2, 1.2]), False)

@@ -16,8 +16,9 @@ import pytest
 import fullpipe
 from conftest import imports_from
 from fullpipe import Scenario
+from fullpipe.arguments import load_algorithms
 from fullpipe.identity import Identity
-from fullpipe.own import identity_of, load_algorithms
+from fullpipe.own import identity_of
 
 BODY = """
 import math
@@ -74,7 +75,8 @@ def identity(folder: Path, *, line: str = "pass", imports: str = "", options: st
 def test_the_same_content_is_the_same_in_every_process(folder: Path) -> None:
     here = identity(folder)
     code = (
-        "import sys; from fullpipe.own import load_algorithms, identity_of\n"
+        "import sys; from fullpipe.arguments import load_algorithms\n"
+        "from fullpipe.own import identity_of\n"
         "load_algorithms(sys.argv[1]); print(identity_of(['identified']).digest)"
     )
     for _ in range(2):
@@ -130,7 +132,8 @@ def test_a_module_of_ones_own_changes_it(folder: Path, way: str) -> None:
     """Each in a process of its own, since a module is loaded once."""
     line = {"import helper": "helper.gain(w)", "from helper import gain": "gain(w)"}.get(way, "import helper")
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.own import load_algorithms, identity_of\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.arguments import load_algorithms\n"
+        "from fullpipe.own import identity_of\n"
         "load_algorithms(sys.argv[1] + '/own.py'); print(identity_of(['identified']).digest)"
     )
     (folder / "own.py").write_text(BODY.format(line=line, imports="" if way == "inside" else way, options=""))
@@ -149,7 +152,8 @@ def test_a_module_of_ones_own_changes_it(folder: Path, way: str) -> None:
 def test_a_module_that_a_module_of_ones_own_imports_changes_it(folder: Path) -> None:
     """The class reaches it by a name that is a value, which no bytecode mentions."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.own import load_algorithms, identity_of\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.arguments import load_algorithms\n"
+        "from fullpipe.own import identity_of\n"
         "load_algorithms(sys.argv[1] + '/own.py'); print(identity_of(['identified']).digest)"
     )
     line = "getattr(helper, 'gain')(w)"
@@ -177,7 +181,8 @@ def test_a_library_that_a_library_is_linked_to_changes_it(folder: Path) -> None:
         "class Linked:\n    cwnd: float = 2.0\n    ssthresh: float = math.inf\n"
     )
     code = (
-        "import sys; from fullpipe.own import load_algorithms, identity_of\n"
+        "import sys; from fullpipe.arguments import load_algorithms\n"
+        "from fullpipe.own import identity_of\n"
         "load_algorithms(sys.argv[1] + '/own.py'); print(identity_of(['linked']).digest)"
     )
     found = []

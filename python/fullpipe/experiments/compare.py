@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from fullpipe._util.files import check_free
 from fullpipe._util.text import listed, with_params
+from fullpipe.arguments import as_algorithm
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.comparison import Comparison, Failure
 from fullpipe.experiments.failures import all_done, raise_if_all_failed
-from fullpipe.own import as_algorithm
 from fullpipe.registry import without_defaults
 from fullpipe.runs.design import Case, Done, Run, error_line
 from fullpipe.runs.engines import check_engines

@@ -13,10 +13,10 @@ from fullpipe._util.files import check_free, readable
 from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import listed, with_params
+from fullpipe.arguments import as_algorithm
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.failures import all_done, failed_runs, failures, raise_if_all_failed
 from fullpipe.metrics import column
-from fullpipe.own import as_algorithm
 from fullpipe.runs.aggregate import Estimate, estimate
 from fullpipe.runs.design import Case, Design, Done, Label, error_line
 from fullpipe.runs.engines import ENGINES, check_engines

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from fullpipe._util import plain
 from fullpipe._util.text import quoted, unknown
+from fullpipe.arguments import as_algorithm
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.experiments.check.keys import CHECK, SCENARIO, SUITE, Table, fraction
 from fullpipe.experiments.conform import RULES
 from fullpipe.metrics import METRICS, metric
-from fullpipe.own import as_algorithm
 from fullpipe.registry import algorithms
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.scenario import parse, read_text

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import cache_directory, check_free
 from fullpipe._util.text import listed, quoted, unknown, with_params
+from fullpipe.arguments import as_algorithm
 from fullpipe.errors import InputError
 from fullpipe.experiments.evaluate import beside_linux
 from fullpipe.experiments.evaluate.beside_linux import LINUX_SEEDS, on_linux
@@ -24,7 +25,6 @@ from fullpipe.experiments.evaluate.judging import Runs, judge_cell, unclear
 from fullpipe.experiments.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows
 from fullpipe.experiments.evaluate.statement import Statement
 from fullpipe.experiments.evaluate.work import Work, needed, open_store
-from fullpipe.own import as_algorithm
 from fullpipe.runs import engines
 from fullpipe.runs.cluster import check_scheduler
 from fullpipe.runs.notebook import shows_progress

@@ -1,0 +1,72 @@
+"""Algorithms as arguments of functions and commands: names, classes, files, libraries, and objects."""
+
+from __future__ import annotations
+
+import base64
+import sys
+
+from fullpipe._util.inputs import MOST_OBJECT_BYTES, read_bytes
+from fullpipe._util.plain import Table
+from fullpipe._util.text import listed, quoted
+from fullpipe.errors import InputError
+from fullpipe.libraries import SUFFIXES, load_library
+from fullpipe.own import declared_in, load_file, names_of
+
+__all__ = ["as_algorithm", "load_algorithms"]
+
+
+def as_algorithm(algorithm: str | Table | type) -> str | Table:
+    """Algorithm in the form of a scenario, from an argument of a function.
+
+    Args:
+        algorithm: A name, a table with a name and parameters, a declared class, ``FILE.py`` or ``FILE.py:CLASS`` for
+            an algorithm of that file, ``FILE.so`` or ``FILE.so:NAME`` for a controller of a library, or ``FILE.o`` for
+            an object file.
+
+    Raises:
+        InputError: The class is not declared, or the file can't be read or declares no algorithm.
+        AlgorithmError: The file raises.
+    """
+    if isinstance(algorithm, type):
+        names = names_of(algorithm)
+        if not names:
+            kind = algorithm.__name__
+            raise InputError(f'class {kind} is not an algorithm; write @fullpipe.algorithm("name") before it')
+        return names[-1]
+    if isinstance(algorithm, str):
+        file = algorithm.partition(":")[0]
+        if file.endswith((".py", *SUFFIXES)):
+            return load_algorithms(algorithm)
+        if algorithm.endswith(".o"):
+            content = base64.b64encode(read_bytes(algorithm, MOST_OBJECT_BYTES)).decode()
+            return {"object": {"name": algorithm, "base64": content}}
+    return algorithm
+
+
+def load_algorithms(what: str) -> str:
+    """Runs a file of Python code that declares algorithms: ``aimd.py``, or ``aimd.py:Aimd`` for one of several classes.
+
+    Returns:
+        The name of the algorithm.
+
+    Raises:
+        InputError: There is no such file or class, it raises, or it declares none, or several and none is named.
+    """
+    file, _, wanted = what.partition(":")
+    if not file.endswith(".py"):
+        return load_library(what)
+    module = load_file(file)
+    if not declared_in(module):  # a later class of this name has replaced it
+        del sys.modules[module.__name__]
+        module = load_file(file)
+    found = declared_in(module)
+    if wanted:
+        found = {name: kind for name, kind in found.items() if kind.__name__ == wanted}
+    if len(found) == 1:
+        return next(iter(found))
+    if wanted:
+        raise InputError(f"{file}: no algorithm is declared by a class {quoted(wanted)}")
+    if not found:
+        raise InputError(f'{file}: it declares no algorithm; write @fullpipe.algorithm("name") before its class')
+    classes = [kind.__name__ for kind in found.values()]
+    raise InputError(f"{file}: it declares {listed(list(found))}; name one, e.g. {file}:{classes[0]}")
