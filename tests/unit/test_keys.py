@@ -42,7 +42,7 @@ def test_keys_of_frames() -> None:
     assert set(get_type_hints(FramesKeys)) == allowed(says("udp frames", "no_such_key", 1))
 
 
-@pytest.mark.parametrize("key", ["host", "recovery", "slow_start", "pacing", "ecn"])
+@pytest.mark.parametrize("key", ["host", "recovery", "slow_start", "pacing", "ecn", "idle"])
 def test_names(key: str) -> None:
     assert set(get_args(get_type_hints(FlowKeys)[key])) == allowed(refusal("flows", key, "no such name"))
 
@@ -58,6 +58,8 @@ PLACES = {
     "links policer": ["policer"],
     "links loss": ["channel"],
     "flows": ["flow", "tcp", "traffic"],
+    "flows source/rate": ["source-rate"],
+    "flows source/on-off": ["source-on-off"],
     "udp": ["udp", "traffic"],
     "udp frames": ["frames"],
     "web": ["web", "tcp", "traffic"],
@@ -70,10 +72,12 @@ WHOLE: dict[str, Any] = {
     "policer": {"rate": "1 Mbit/s", "burst": "9 kB"},
     "loss": {"model": "gilbert-elliott", "p": 0.1, "r": 0.1},
     "schedule": [{"at": "1 s", "delay": "2 ms"}],
+    "source/rate": {"rate": "1 Mbit/s"},
+    "source/on-off": {"on": "1 s", "off": "1 s", "rate": "1 Mbit/s"},
     "frames": {"per_second": 1, "size": "9 B", "key_size": "9 B", "key_every": 2},
     "reverse": {},
 }
-"""Tables within a link that have all that they need."""
+"""Tables within a table that have all that they need; what follows a slash tells the forms of one key apart."""
 
 
 def says(place: str, key: str, value: Any) -> str:
@@ -86,7 +90,7 @@ def says(place: str, key: str, value: Any) -> str:
     if inner:
         within = WHOLE[inner]
         changed = [{**within[0], key: value}] if isinstance(within, list) else {**within, key: value}
-        table[inner] = changed
+        table[inner.partition("/")[0]] = changed
     elif outer:
         table[key] = value
     else:

@@ -83,6 +83,10 @@ impl<C: CongestionControl> CongestionControl for AtLeast<C> {
         self.policy.on_undo(cwnd, ssthresh);
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        self.policy.on_restart(cwnd, ssthresh);
+    }
+
     fn fault(&self) -> Option<&dyn Display> {
         self.policy.fault()
     }

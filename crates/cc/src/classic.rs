@@ -180,6 +180,10 @@ impl<R: Response> CongestionControl for Classic<R> {
         self.ssthresh = self.ssthresh.max(ssthresh);
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         self.response.inspect(visit);
     }

@@ -88,6 +88,10 @@ pub trait CongestionControl {
     /// segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9). Other memory of the event may stay.
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64);
 
+    /// Restart or validation of the window by the sender, after idle time or a round that the application limited: the window is `cwnd` and
+    /// the threshold `ssthresh` segments from now on (RFC 5681 section 4.1). Algorithms that model the path keep theirs.
+    fn on_restart(&mut self, _cwnd: f64, _ssthresh: f64) {}
+
     /// Failure that ends the run, if there is one. For algorithms that call code which may fail.
     fn fault(&self) -> Option<&dyn Display> {
         None

@@ -80,6 +80,9 @@ macro_rules! algorithms {
             fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
                 match self { $(Controller::$variant(c) => c.on_undo(cwnd, ssthresh),)+ }
             }
+            fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+                match self { $(Controller::$variant(c) => c.on_restart(cwnd, ssthresh),)+ }
+            }
             fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Controller::$variant(c) => c.inspect(visit),)+ }
             }

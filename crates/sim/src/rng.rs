@@ -35,6 +35,8 @@ pub enum Purpose {
     Algorithm = 10,
     /// Phase of a link that sends at multiples of an interval.
     Phase = 11,
+    /// Times and sizes of a flow's application.
+    Source = 12,
 }
 
 /// Hash of the name or place of a link, a flow, or a source of traffic.
@@ -115,6 +117,11 @@ impl Rng {
     /// Exponential with the given mean, in nanoseconds.
     pub fn exponential(&mut self, mean: f64) -> Nanos {
         (-libm::log(self.unit()) * mean) as Nanos
+    }
+
+    /// Standard normal (Box and Muller, *A Note on the Generation of Random Normal Deviates*, 1958, equation 2).
+    pub fn normal(&mut self) -> f64 {
+        libm::sqrt(-2.0 * libm::log(self.unit())) * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
     /// Pareto with the given mean and shape (above 1): scale (shape - 1)/shape * mean over a uniform to the 1/shape.

@@ -4,8 +4,8 @@
 mod counting;
 
 use fullpipe_sim::scenario::{
-    Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer, Recovery, Reorder, Schedule, Spread,
-    Tcp, Trace,
+    Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer, Recovery, Reorder, Schedule, Source,
+    Spread, Tcp, Trace,
 };
 use fullpipe_sim::{Scenario, run};
 
@@ -34,7 +34,7 @@ fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread)
             buffer: Buffer::Packets(buffer),
             ..Link::default()
         }],
-        flows: vec![FlowGroup { tcp, count: flows, start, stop: None, size: None }],
+        flows: vec![FlowGroup { tcp, count: flows, start, stop: None, size: None, source: Source::Bulk }],
         udp: vec![],
         web: vec![],
     }

@@ -1,7 +1,7 @@
 //! What counts: the measuring window has its first instant and not its last, the same for every figure. Expected values are worked
 //! by hand: packets of 1000 bytes at 8 Mbit/s take a millisecond each.
 
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Recovery, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Recovery, Source, Spread, Tcp, Udp, Web};
 use fullpipe_sim::{FlowReport, LinkReport, PacketCount, Percentiles, Report, Scenario, Series, run};
 
 const MS: u64 = 1_000_000;
@@ -29,7 +29,7 @@ fn idle(mbps: u64, delay: u64, buffer: Buffer, warmup: u64, duration: u64) -> Sc
 }
 
 fn flow(tcp: Tcp, start: u64, size: Option<u64>) -> FlowGroup {
-    FlowGroup { tcp, count: 1, start: Spread::fixed(start), stop: None, size }
+    FlowGroup { tcp, count: 1, start: Spread::fixed(start), stop: None, size, source: Source::Bulk }
 }
 
 /// Transfers of one segment each: a Pareto law of shape 100 has nothing far from its mean.

@@ -1,7 +1,9 @@
 //! What holds for every algorithm, every recovery and every scenario.
 
 use fullpipe_cc::registry;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, RtoRule, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{
+    Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, RtoRule, Source, Spread, Tcp, Udp, Web,
+};
 use fullpipe_sim::{Report, Scenario, run};
 use proptest::prelude::*;
 
@@ -66,6 +68,7 @@ fn flows() -> impl Strategy<Value = FlowGroup> {
         start: Spread { low: 0, high: start },
         stop,
         size,
+        source: Source::Bulk,
     })
 }
 
@@ -222,7 +225,7 @@ proptest! {
     fn finite_flows_deliver_their_size(size in 1u64..400, seed in 0..=i64::MAX as u64, loss in 0.0..0.05f64) {
         for info in registry::ALL {
             let tcp = Tcp::new(info.name, Recovery::find(info.recovery).expect("a recovery"), vec![0]);
-            let group = FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: Some(size) };
+            let group = FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: Some(size), source: Source::Bulk };
             let scenario = Scenario {
                 duration: 2_000_000 * MS,
                 warmup: 0,
@@ -263,7 +266,7 @@ fn lossless(rate_bps: u64, delay: u64, duration: u64, tcp: Tcp, size: Option<u64
         series_interval: None,
         measure_jitter: false,
         links: vec![Link { name: "l".into(), rate_bps, delay, buffer: Buffer::Unlimited, ..Link::default() }],
-        flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size }],
+        flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size, source: Source::Bulk }],
         udp: vec![],
         web: vec![],
     }
@@ -359,7 +362,14 @@ fn reno_meets_its_closed_form() {
                 buffer: Buffer::Packets(buffer),
                 ..Link::default()
             }],
-            flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: None }],
+            flows: vec![FlowGroup {
+                tcp,
+                count: 1,
+                start: Spread::fixed(0),
+                stop: None,
+                size: None,
+                source: Source::Bulk,
+            }],
             udp: vec![],
             web: vec![],
         };
@@ -383,7 +393,7 @@ fn a_run_can_be_stopped() {
         series_interval: None,
         measure_jitter: false,
         links: vec![link],
-        flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: None }],
+        flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: None, source: Source::Bulk }],
         udp: vec![],
         web: vec![],
     };

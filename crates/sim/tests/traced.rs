@@ -2,7 +2,7 @@
 //! served instead, one turn after another. Everything happens on whole milliseconds, as opportunities do, so that ties are the rule.
 
 use fullpipe_cc::registry;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, Spread, Tcp, Trace, Udp, Web};
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, Source, Spread, Tcp, Trace, Udp, Web};
 use fullpipe_sim::{Scenario, Serving, run, run_served};
 use proptest::prelude::*;
 
@@ -72,6 +72,7 @@ fn flows() -> impl Strategy<Value = FlowGroup> {
         start: Spread::fixed(start * MS),
         stop: stop.map(|stop| stop * MS),
         size,
+        source: Source::Bulk,
     })
 }
 

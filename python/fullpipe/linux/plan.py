@@ -202,6 +202,8 @@ class _Reader:
             raise self.cannot(f"flows[{i}].max_window", 'the Linux engine cannot limit it (allowed: "unlimited")')
         if whole(group["processing_time"]):
             raise self.cannot(f"flows[{i}].processing_time", 'the guest takes the time it takes (allowed: "0 s")')
+        if group["source"] != "bulk":
+            raise self.cannot(f"flows[{i}].source", 'flows on Linux always have data (allowed: "bulk")')
         if group["recovery"] == "tahoe":
             raise self.cannot(
                 f"flows[{i}].recovery", 'Linux has no Tahoe recovery (allowed: "sack", "newreno"; others run as "sack")'

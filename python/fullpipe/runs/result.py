@@ -89,7 +89,7 @@ class Result(Outcome):
         ``throughput_bps``, ``goodput_bps`` and, without headers, ``payload_goodput_bps`` (over that; NaN without),
         ``retransmits``, ``timeouts``, ``fast_recoveries``, ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``,
         ``p99_rtt_s``, those of ``jitter_s`` where the scenario has ``measure_jitter``, ``mean_cwnd_packets``,
-        ``base_rtt_s``, ``completion_s``.
+        ``base_rtt_s``, ``completion_s``; where a flow has a ``source``, ``app_limited_fraction``.
         """
         return tables.to_arrow(self._columns["flows"])
 
@@ -364,7 +364,10 @@ LINK = (
     *("utilization", "loss_rate", "dropped_packets", "marked_packets"),
     *("mean_queue_packets", "max_queue_packets", "p99_queueing_delay_s"),
 )
-FLOW = ("goodput_bps", "mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "mean_cwnd_packets", "retransmits", "timeouts")
+FLOW = (
+    *("goodput_bps", "mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "mean_cwnd_packets", "retransmits", "timeouts"),
+    "app_limited_fraction",
+)
 GROUP = (
     *("flows", "goodput_bps", "share", "jain_index", "loss_rate"),
     *("mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "retransmits", "timeouts"),

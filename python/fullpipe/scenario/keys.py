@@ -63,6 +63,7 @@ class _Tcp(_Times, total=False):
     max_window: int | str
     min_rto: str
     rto: Literal["rfc6298", "linux"]
+    idle: Literal["none", "rfc5681", "linux"]
     sack_compression: bool
     timestamp_tick: str
     rtt_tick: str
@@ -76,6 +77,7 @@ class FlowKeys(_Tcp, total=False):
     name: str
     count: int
     size: str
+    source: Named
 
 
 class FramesKeys(TypedDict, total=False):

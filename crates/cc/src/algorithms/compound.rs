@@ -147,6 +147,11 @@ impl CongestionControl for Compound {
         (self.rtt_sum, self.rtt_count) = (0.0, 0);
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        self.dwnd = 0.0;
+        self.reno.on_restart(cwnd, ssthresh);
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.dwnd = self.dwnd.max(cwnd - self.reno.cwnd());
         self.reno.on_undo(self.reno.cwnd(), ssthresh);

@@ -272,6 +272,11 @@ impl CongestionControl for Copa {
         self.lossless = false;
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = cwnd;
+        self.ssthresh = ssthresh;
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.cwnd = self.cwnd.max(cwnd);
         self.slow_start = ssthresh.is_infinite();

@@ -171,6 +171,10 @@ impl CongestionControl for EHstcp {
         self.frame.response.region = if self.phase == SafetyPhase::Increase { Region::Reno } else { Region::Hold };
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        self.frame.on_restart(cwnd, ssthresh);
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.frame.on_undo(cwnd, ssthresh);
     }

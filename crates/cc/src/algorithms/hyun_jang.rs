@@ -256,6 +256,11 @@ impl CongestionControl for HyunJang {
         self.stage = if signal == Signal::Timeout { Stage::SlowStart } else { Stage::Recovery };
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        self.extra = 0.0;
+        self.reno.on_restart(cwnd, ssthresh);
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.reno.on_undo(cwnd - self.extra, ssthresh);
     }

@@ -115,6 +115,10 @@ impl CongestionControl for Ledbat {
         self.cwnd = if signal == Signal::Timeout { 1.0 } else { self.cwnd.min(self.ssthresh) };
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);

@@ -199,6 +199,10 @@ impl CongestionControl for LedbatPlusPlus {
         }
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);

@@ -174,6 +174,10 @@ impl CongestionControl for Prague {
         }
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        self.frame.on_restart(cwnd, ssthresh);
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.frame.on_undo(cwnd, ssthresh);
     }

@@ -207,6 +207,10 @@ impl CongestionControl for Vegas {
         self.ssthresh = MIN_WINDOW;
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);

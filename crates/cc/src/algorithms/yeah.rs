@@ -213,6 +213,10 @@ impl CongestionControl for Yeah {
         self.frame.on_recovered(flow);
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        self.frame.on_restart(cwnd, ssthresh);
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.frame.on_undo(cwnd, ssthresh);
     }

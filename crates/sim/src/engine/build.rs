@@ -15,6 +15,7 @@ use crate::scenario::order::{self, Order};
 use crate::scenario::{Arrivals, Scenario, Spread, Tcp};
 use crate::traffic::connection::{AccessLink, Connection, Heed, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
+use crate::traffic::source::Source;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::{EcnMode, Receiving};
 use crate::transport::policy::{Fuse, Guard, Policy};
@@ -86,8 +87,12 @@ impl<P: Policy> Engine<P> {
                 let mut spreads = Rng::new(scenario.seed, Purpose::Spreads, identity);
                 let start = spreads.spread(group.start);
                 let access = spreads.spread(group.tcp.access_delay);
-                let (segments, terms) = (group.size.unwrap_or(u64::MAX), Arc::clone(&terms));
+                let rng = Rng::new(scenario.seed, Purpose::Source, identity);
+                let source = Source::new(&group.source, &group.tcp, scenario.packet_size, start, rng);
+                let segments = group.size.unwrap_or(if source.is_some() { 0 } else { u64::MAX });
+                let terms = Arc::clone(&terms);
                 let id = self.add_connection(&group.tcp, identity, route, access, segments, terms, None);
+                self.flows[id as usize].source = source;
                 self.transit.log.add_flow(&self.flows[id as usize].sender.cc, start, self.transit.window.to);
                 self.transit.lost.push(0);
                 self.transit.timers.set_of(start + access, Timer::Start(id), identity);
@@ -190,6 +195,7 @@ impl<P: Policy> Engine<P> {
         self.flows.push(Connection {
             id,
             sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, self.scenario.packet_size, meter),
+            source: None,
             receiver,
             route,
             direct,

@@ -24,7 +24,8 @@ impl<P: Policy> Engine<P> {
         let flow = &mut self.flows[id as usize];
         flow.started = now;
         let before = flow.sender.meter.events;
-        flow.transfer = flow.sender.to_send().map(|segments| self.transfers.begin(id, now, segments, before));
+        let to_send = flow.sender.to_send().filter(|_| flow.source.is_none());
+        flow.transfer = to_send.map(|segments| self.transfers.begin(id, now, segments, before));
         flow.sender.meter.start(now);
         flow.sender.pass_time(now, id, &mut self.transit.log);
         if flow.route.handshake {
@@ -73,7 +74,8 @@ impl<P: Policy> Engine<P> {
         flow.life = Life::Open;
         let now = at - flow.access;
         let before = flow.sender.counters().sent;
-        self.transit.pump(flow, at);
+        self.send_what_is_due(id, at);
+        let flow = &self.flows[id as usize];
         let sent = u32::try_from(flow.sender.counters().sent - before).unwrap_or(u32::MAX);
         self.first_segments = self.first_segments.saturating_add(sent);
         if u64::from(self.first_segments) >= burst::PART {
@@ -109,7 +111,10 @@ impl<P: Policy> Engine<P> {
         if flow.life == Life::Idle || now >= self.transit.window.to {
             return;
         }
-        if flow.sender.stop() {
+        let unsent = flow.sender.stop();
+        self.stop_source(id);
+        let flow = &mut self.flows[id as usize];
+        if unsent {
             flow.stopped = true;
             if let Some(transfer) = flow.transfer {
                 self.transfers.cut_off(transfer);
@@ -123,6 +128,7 @@ impl<P: Policy> Engine<P> {
 
     /// Handles the acknowledgement of a flow's last segment. Its transfer is complete, unless the flow stopped before.
     pub(super) fn complete(&mut self, id: u32, now: Nanos) {
+        self.end_app_limited(id, now);
         let flow = &mut self.flows[id as usize];
         flow.life = Life::Idle;
         if flow.transfer.is_some() && !flow.stopped {
@@ -190,7 +196,7 @@ impl<P: Policy> Engine<P> {
             return;
         }
         flow.sender.on_timeout(now);
-        self.transit.pump(flow, at);
+        self.send_what_is_due(id, at);
     }
 
     /// Handles the pacing of flow `id` at `at`, after other timers of this moment.
@@ -214,6 +220,9 @@ impl<P: Policy> Engine<P> {
             return;
         }
         flow.sender.pass_time(now, id, &mut self.transit.log);
+        if flow.source.is_some() {
+            return self.serve_source(id, at);
+        }
         self.transit.pump_one_by_one(flow, at, now);
         self.transit.arm(flow);
     }

@@ -26,6 +26,7 @@ impl<P: Policy> Engine<P> {
         for flow in self.flows.iter_mut().filter(|flow| flow.life != Life::Idle) {
             flow.sender.pass_time(end, flow.id, &mut self.transit.log);
         }
+        (0..self.long_lived as u32).for_each(|id| self.end_app_limited(id, end));
         let data = |packet: &Packet| matches!(packet.kind, Kind::Data | Kind::Received | Kind::Datagram);
         self.transit.count.in_flight += self.transit.schedule.packets().filter(data).count() as u64;
         self.transit.count.in_flight += self.transit.network.served.iter().map(Served::waiting_data).sum::<u64>();
@@ -122,6 +123,7 @@ impl<P: Policy> Engine<P> {
             jitter: flow.jitter().map_or(Percentiles::UNKNOWN, Jitter::percentiles),
             mean_cwnd_packets: averages.cwnd,
             base_rtt_s: seconds(round_trip + 2 * flow.access),
+            app_limited_fraction: flow.source.as_ref().map(|source| source.app_limited.share(averages.active)),
             completion_s: if flow.completed == Nanos::MAX { f64::NAN } else { seconds(flow.completed - flow.started) },
         }
     }

@@ -56,7 +56,8 @@ impl<P: Policy> Engine<P> {
             let held = |flow: &Connection<P>| {
                 let heed = flow.heed.as_ref().map_or(0, |heed| heed.heap_bytes());
                 let access = flow.access_link.as_deref().map_or(0, size_of_val);
-                flow.sender.heap_bytes() + flow.receiver.heap_bytes() + heed + access
+                let source = flow.source.as_deref().map_or(0, size_of_val);
+                flow.sender.heap_bytes() + flow.receiver.heap_bytes() + heed + access + source
             };
             let framed = self.scenario.udp.iter().any(|group| group.frames.is_some());
             let sources = if framed { &*self.datagrams } else { &[] };

@@ -13,6 +13,7 @@ mod figures;
 mod footprint;
 pub mod schedule;
 mod simulation;
+mod source;
 pub mod timers;
 mod transit;
 
@@ -210,6 +211,7 @@ impl<P: Policy> Engine<P> {
             Timer::Datagram(id) => self.send_datagram(id, at),
             Timer::Transfer(group) => self.begin_poisson_transfer(group, at),
             Timer::Turn(place) => self.serve(place, at),
+            Timer::Write(id) => self.on_write_timer(id, at),
         }
         self.transit.by_timer = false;
     }
@@ -218,6 +220,9 @@ impl<P: Policy> Engine<P> {
     #[inline(always)]
     fn on_ack(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
+        if flow.source.is_some() {
+            return self.on_ack_of_source(packet);
+        }
         let Some(now) = self.transit.hand_over(flow, packet) else { return };
         if flow.sender.finished() {
             self.complete(packet.flow, now);

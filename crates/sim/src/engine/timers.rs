@@ -28,6 +28,8 @@ pub enum Timer {
     Transfer(u32),
     /// The transmitter of a served link is free.
     Turn(u32),
+    /// The application of a flow writes data.
+    Write(u32),
 }
 
 /// Time, purpose, rank, and number of an alarm as one number, in this order: two of them are compared without a branch.
@@ -47,6 +49,7 @@ impl Alarm {
             Timer::Datagram(number) => (6, number),
             Timer::Transfer(number) => (7, number),
             Timer::Turn(number) => (8, number),
+            Timer::Write(number) => (9, number),
         };
         Alarm(u128::from(at) << 64 | kind << (32 + TIE_BITS) | u128::from(rank) << 32 | u128::from(number))
     }
@@ -68,7 +71,8 @@ impl Alarm {
             5 => Timer::DelayedAck(number),
             6 => Timer::Datagram(number),
             7 => Timer::Transfer(number),
-            _ => Timer::Turn(number),
+            8 => Timer::Turn(number),
+            _ => Timer::Write(number),
         }
     }
 }
@@ -146,7 +150,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const KINDS: [fn(u32) -> Timer; 9] = [
+    const KINDS: [fn(u32) -> Timer; 10] = [
         Timer::Change,
         Timer::Start,
         Timer::Stop,
@@ -156,13 +160,14 @@ mod tests {
         Timer::Datagram,
         Timer::Transfer,
         Timer::Turn,
+        Timer::Write,
     ];
 
     proptest! {
         /// The order is that of their times, then of [`Timer`]'s purposes with links' turns first, then of their ranks.
         #[test]
         fn alarms_go_by_time_purpose_and_rank(
-            set in prop::collection::vec((prop_oneof![0u64..4, any::<u64>()], 0usize..9, any::<u32>()), 0..60),
+            set in prop::collection::vec((prop_oneof![0u64..4, any::<u64>()], 0usize..10, any::<u32>()), 0..60),
             seed in any::<u64>(),
         ) {
             let ties = Ties::new(seed);

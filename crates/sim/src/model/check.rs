@@ -1,6 +1,7 @@
 //! Rules of a scenario's data: ranges, names, indices, and combinations. The ranges are those of `scenario::limits`.
 
 use super::invalid::{Amount, Interval, Invalid};
+use super::source::source;
 use super::{
     Algorithm, Arrivals, Buffer, Change, Ecn, FlowGroup, Frames, Jitter, JitterModel, Link, Loss, Queue, Scenario,
     Schedule, Spread, Tcp, Udp, Web,
@@ -12,7 +13,7 @@ use fullpipe_cc::{Nanos, registry};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-type Checked = Result<(), Invalid>;
+pub(super) type Checked = Result<(), Invalid>;
 
 impl Scenario {
     /// Checks all data. Scenarios from TOML have passed it; [`Simulation::new`](crate::Simulation::new) calls it for every scenario.
@@ -120,6 +121,7 @@ impl Scenario {
         self.check_tcp(at, &group.tcp)?;
         whole(&format!("{at}.count"), group.count.into(), limits::COUNT)?;
         self.check_times(at, group.start, group.stop)?;
+        source(at, group)?;
         group.size.map_or(Ok(()), |size| within(&format!("{at}.size"), size, limits::BYTES, Amount::Packets))
     }
 
@@ -402,15 +404,15 @@ fn unknown(key: &str, thing: &'static str, name: &str, allowed: &[&str]) -> Inva
     Invalid::Unknown { key: key.to_owned(), thing, name: name.to_owned(), allowed }
 }
 
-fn time(key: &str, value: Nanos, range: RangeInclusive<Nanos>) -> Checked {
+pub(super) fn time(key: &str, value: Nanos, range: RangeInclusive<Nanos>) -> Checked {
     within(key, value, range, Amount::Time)
 }
 
-fn rate(key: &str, value: u64, range: RangeInclusive<u64>) -> Checked {
+pub(super) fn rate(key: &str, value: u64, range: RangeInclusive<u64>) -> Checked {
     within(key, value, range, Amount::Rate)
 }
 
-fn bytes(key: &str, value: u64, range: RangeInclusive<u64>) -> Checked {
+pub(super) fn bytes(key: &str, value: u64, range: RangeInclusive<u64>) -> Checked {
     within(key, value, range, Amount::Bytes)
 }
 
@@ -422,7 +424,7 @@ fn unit(key: &str, x: f64) -> Checked {
     number(key, x, 0.0..=1.0)
 }
 
-fn number(key: &str, x: f64, range: RangeInclusive<f64>) -> Checked {
+pub(super) fn number(key: &str, x: f64, range: RangeInclusive<f64>) -> Checked {
     within(key, x, range, Amount::Number)
 }
 

@@ -16,12 +16,13 @@
 
 mod check;
 mod invalid;
+mod source;
 
 pub(crate) use crate::scenario::quic_datagram;
 pub use crate::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
-    Pacing, Policer, Queue, Quic, Recovery, Reorder, RtoRule, Scenario, Schedule, SlowStart, Spread, Tcp, Trace,
-    Transport, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, IdleRule, Jitter, JitterModel, KeyFrames,
+    Law, Link, Loss, Pacing, Policer, Queue, Quic, Recovery, Reorder, RtoRule, Scenario, Schedule, SlowStart, Source,
+    Spread, Tcp, Trace, Transport, Udp, Web,
 };
 pub use invalid::{Amount, Interval, Invalid};
 
@@ -58,6 +59,6 @@ impl Link {
 impl FlowGroup {
     /// One flow from the beginning to the end of the run.
     pub fn of(tcp: Tcp) -> FlowGroup {
-        FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: None }
+        FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: None, source: Source::Bulk }
     }
 }

@@ -82,9 +82,13 @@ impl Report {
         if self.traffic.iter().any(|group| group.frames.is_some()) {
             traffic.columns.extend(columns("", FRAMES, &self.traffic, |group| group));
         }
+        let mut flows = Table::of("flows", &self.flows, FLOW);
+        if self.flows.iter().any(|flow| flow.app_limited_fraction.is_some()) {
+            flows.columns.extend(columns("", SOURCE, &self.flows, |flow| flow));
+        }
         vec![
             links,
-            Table::of("flows", &self.flows, FLOW),
+            flows,
             Table::of("groups", &self.groups, GROUP),
             transfers,
             traffic,
@@ -167,6 +171,10 @@ const FLOW: &[Figure<FlowReport>] = &[
     ("base_rtt_s", Of::Number(|f| f.base_rtt_s)),
     ("completion_s", Of::Number(|f| f.completion_s)),
 ];
+
+/// Where the application of any of the flows does not always have data.
+const SOURCE: &[Figure<FlowReport>] =
+    &[("app_limited_fraction", Of::Number(|f| f.app_limited_fraction.unwrap_or(0.0)))];
 
 /// Metrics of a group that cannot be computed from those of its flows.
 const GROUP: &[Figure<GroupReport>] = &[

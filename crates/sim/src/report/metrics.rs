@@ -193,6 +193,7 @@ const LISTS: &[(&str, &[Metric])] = &[
             "RFC 3550, section 6.4.1; RFC 5481"
         ),
     ),
+    ("flows", SOURCES),
     ("groups", GROUPS),
     ("transfers", TRANSFERS),
     ("transfers", percentiles!("s", "completion", S, Less, "the completion times of the transfers.", "")),
@@ -367,6 +368,17 @@ const FLOWS: &[Metric] = &[
         "Time to the last ACK of a complete transfer; unknown if `stop` ended it or it still runs.",
     ),
 ];
+
+const SOURCES: &[Metric] = &[metric(
+    "app_limited_fraction",
+    "App-limited time",
+    ONE,
+    Fraction,
+    Neither,
+    "Part of the active time in which the sender has no data to send, window and pacer permit a packet, and no loss is unrepaired. Only \
+     with a `source`.",
+)
+.source("draft-ietf-ccwg-bbr, section 4.1.2.4")];
 
 const GROUPS: &[Metric] = &[
     metric("flows", "Flows", ONE, Count, Neither, "Number of flows."),

@@ -161,6 +161,8 @@ pub struct FlowReport {
     pub mean_cwnd_packets: f64,
     /// Round trip without queueing and transmission, seconds.
     pub base_rtt_s: f64,
+    /// Share of `active_s` in which the application kept the sender back; `None` for a flow that always has data.
+    pub app_limited_fraction: Option<f64>,
     /// When the last segment was acknowledged, seconds from the flow's start; NaN for a flow that did not finish.
     pub completion_s: f64,
 }

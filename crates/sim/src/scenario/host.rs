@@ -1,6 +1,6 @@
 //! Key `host`: defaults of a flow's TCP keys, for example those of Linux.
 
-use super::{Recovery, RtoRule, SlowStart, Table, Tcp, Transport, Value};
+use super::{IdleRule, Recovery, RtoRule, SlowStart, Table, Tcp, Transport, Value};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::params::Info;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND};
@@ -13,7 +13,7 @@ pub enum Host {
     /// As Linux has it (net/ipv4, documented in ip-sysctl and tcp(7)): a handshake, RACK-TLP with PRR whatever the algorithm, HyStart
     /// where that is CUBIC, windows that grow by segments acknowledged, a first window of 10 segments (RFC 6928), ACKs delayed by
     /// at most 40 ms and compressed behind a hole, timestamps of 1 ms, round trips measured to 1 us (it keeps the send time of each segment),
-    /// and a timeout of SRTT + max(4 RTTVAR, 200 ms).
+    /// a timeout of SRTT + max(4 RTTVAR, 200 ms), and windows that come down when they are not used.
     Linux,
     /// QUIC as RFC 9002 has it, with datagrams of 1252 bytes.
     Quic,
@@ -63,6 +63,7 @@ impl Host {
                 initial_window: 10,
                 min_rto: 200 * MILLISECOND,
                 rto: RtoRule::Linux,
+                idle: IdleRule::Linux,
                 sack_compression: true,
                 timestamp_tick: MILLISECOND,
                 ..tcp

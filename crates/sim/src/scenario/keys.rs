@@ -1,10 +1,12 @@
 //! Registry of all keys of a scenario: kind, default, and meaning. Readers allow these keys only, and the tables of
 //! `docs/reference/scenarios.md` come from this list.
 
+mod source;
 mod traffic;
 
 use super::limits;
 use super::units::{DATA, Dimension, RATE, TIME};
+pub use source::{ON_OFF_SOURCE, RATE_SOURCE};
 use std::ops::RangeInclusive;
 pub use traffic::{FLOW, FRAMES, TCP, TRAFFIC, UDP, WEB};
 
@@ -92,7 +94,7 @@ pub fn names(lists: &[&'static [Key]]) -> Vec<&'static str> {
 }
 
 /// Every list of keys by its name, in the order of `docs/reference/scenarios.md`.
-pub const ALL: [(&str, &[Key]); 15] = [
+pub const ALL: [(&str, &[Key]); 17] = [
     ("run", RUN),
     ("link", LINK),
     ("direction", DIRECTION),
@@ -103,6 +105,8 @@ pub const ALL: [(&str, &[Key]); 15] = [
     ("policer", POLICER),
     ("channel", CHANNEL),
     ("flow", FLOW),
+    ("source-rate", RATE_SOURCE),
+    ("source-on-off", ON_OFF_SOURCE),
     ("traffic", TRAFFIC),
     ("tcp", TCP),
     ("udp", UDP),

@@ -15,6 +15,7 @@ mod queue;
 mod quic;
 mod reader;
 mod render;
+mod source;
 #[cfg(feature = "toml")]
 mod text;
 mod trace;
@@ -29,11 +30,13 @@ pub use crate::transport::ecn::EcnMode;
 pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
 pub use crate::transport::rto::RtoRule;
+pub use crate::transport::validation::IdleRule;
 pub use fullpipe_cc::SlowStart;
 pub(crate) use network::buffer_key;
 pub use problem::{Problem, Wrong};
 pub(crate) use quic::quic_datagram;
 pub use quic::{Quic, Transport};
+pub use source::{Law, Source};
 #[cfg(feature = "toml")]
 pub use text::parse;
 pub use trace::{Trace, read_traces};
@@ -375,6 +378,8 @@ pub struct Tcp {
     pub min_rto: Nanos,
     /// Rules of the retransmission timeout: its value, its RTT samples, and when its timer restarts.
     pub rto: RtoRule,
+    /// Rule for a window that was not used for a while; for flows whose application does not always have data.
+    pub idle: IdleRule,
     /// The receiver compresses ACKs that report segments behind a hole, as Linux does; only with `delayed_ack`.
     pub sack_compression: bool,
     /// Resolution of the timestamp clocks; 0 for exact ones.
@@ -407,6 +412,8 @@ pub struct FlowGroup {
     pub stop: Option<Nanos>,
     /// How many segments they have to send; `None` for no end.
     pub size: Option<u64>,
+    /// When their applications write, and how much.
+    pub source: Source,
 }
 
 /// Traffic without congestion control: at a constant rate, or frame by frame.
@@ -550,6 +557,7 @@ impl Tcp {
             max_window: None,
             min_rto: 200_000_000,
             rto: RtoRule::Rfc6298,
+            idle: IdleRule::None,
             sack_compression: false,
             timestamp_tick: 0,
             rtt_tick: 0,

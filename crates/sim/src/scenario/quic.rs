@@ -50,7 +50,7 @@ fn initial_window(packet_size: u32) -> u32 {
 }
 
 /// Keys of TCP alone.
-pub(super) const TCP_ONLY: [&str; 10] = [
+pub(super) const TCP_ONLY: [&str; 11] = [
     "recovery",
     "prr",
     "delayed_ack",
@@ -58,6 +58,7 @@ pub(super) const TCP_ONLY: [&str; 10] = [
     "byte_counting",
     "min_rto",
     "rto",
+    "idle",
     "sack_compression",
     "timestamp_tick",
     "rtt_tick",

@@ -4,7 +4,7 @@
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
     Arrivals, Buffer, Ecn, FlowGroup, Frames, Link, Scenario, Spread, Table, Tcp, Transport, Udp, Value, Web,
-    algorithm, change, queue, quic, trace,
+    algorithm, change, queue, quic, source, trace,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -61,7 +61,7 @@ fn tables<T>(list: &[T], pairs: impl Fn(&T) -> Pairs) -> Vec<Value> {
     list.iter().map(|entry| table(pairs(entry))).collect()
 }
 
-fn table(pairs: Pairs) -> Value {
+pub(super) fn table(pairs: Pairs) -> Value {
     Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
@@ -101,6 +101,7 @@ pub(super) fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {
     pairs.push(("count", whole(group.count)));
     pairs.extend(times(group.start, group.stop));
     pairs.extend(group.size.map(|segments| ("size", quantity(&PACKETS, segments))));
+    pairs.push(("source", source::write(&group.source)));
     pairs
 }
 
@@ -166,6 +167,7 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("processing_time", time(tcp.processing_time)),
         ("path", path(&tcp.path, scenario)),
         ("reverse", tcp.reverse.into()),
+        ("idle", tcp.idle.name().into()),
     ];
     if let Some(rules) = tcp.quic {
         pairs.retain(|(key, _)| !quic::TCP_ONLY.contains(key));
@@ -200,7 +202,7 @@ fn time(nanos: Nanos) -> Value {
     quantity(&TIME, nanos)
 }
 
-fn quantity(what: &Dimension, value: u64) -> Value {
+pub(super) fn quantity(what: &Dimension, value: u64) -> Value {
     what.format(value).into()
 }
 

@@ -6,8 +6,8 @@ use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
-    Arrivals, Ecn, EcnMode, FlowGroup, Frames, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart, Spread, Table,
-    Tcp, Transport, Udp, Value, Web, algorithm, limits, network, quic,
+    Arrivals, Ecn, EcnMode, FlowGroup, Frames, IdleRule, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart, Spread,
+    Table, Tcp, Transport, Udp, Value, Web, algorithm, limits, network, quic, source,
 };
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
@@ -30,7 +30,14 @@ pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<Flo
     let name = reader.name("\"ours\"")?.map(str::to_owned);
     let tcp = Tcp { name, ..tcp(&reader, context)? };
     let (start, stop) = times(&reader, context)?;
-    Ok(FlowGroup { tcp, count: count(&reader)?, start, stop, size: size(&reader, context.packet_size)? })
+    let (size, source) = (size(&reader, context.packet_size)?, source::read(&reader)?);
+    if size.is_some() && !source.is_bulk() {
+        return Err(reader.problem("size", "size conflicts with source; write one of the two"));
+    }
+    if tcp.quic.is_some() && !source.is_bulk() {
+        return Err(reader.problem("source", "source requires transport = \"tcp\", or \"bulk\""));
+    }
+    Ok(FlowGroup { tcp, count: count(&reader)?, start, stop, size, source })
 }
 
 /// An entry of `[[udp]]`.
@@ -145,6 +152,11 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         max_window: limit(reader, "max_window", |reader, key| window(reader, key, context.packet_size))?,
         min_rto: time("min_rto", limits::MIN_RTO, default.min_rto)?,
         rto: reader.one_of("rto", "rule", &RtoRule::NAMES)?.unwrap_or(default.rto),
+        idle: reader.one_of("idle", "rule", &IdleRule::NAMES)?.unwrap_or(if quic.is_some() {
+            IdleRule::None
+        } else {
+            default.idle
+        }),
         sack_compression: reader.flag("sack_compression", default.sack_compression)?,
         timestamp_tick,
         rtt_tick: time("rtt_tick", limits::TICK, host.rtt_tick().filter(|_| quic.is_none()).unwrap_or(timestamp_tick))?,

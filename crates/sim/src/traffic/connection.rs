@@ -8,6 +8,7 @@ use crate::packet::{Echo, Segment};
 use crate::report::jitter::Jitter;
 use crate::rng::Rng;
 use crate::scenario::{Spread, Tcp};
+use crate::traffic::source::Source;
 use crate::transport::ecn::Receiving;
 use crate::transport::policy::{Controller, Guard, Policy};
 use crate::transport::receiver::{Receiver, Telling};
@@ -40,6 +41,8 @@ pub struct Connection<P = Controller> {
     pub ack_delay: Option<NonZero<Nanos>>,
     /// Host and access link, which delay packets before the first link; `None` where neither the host nor its link takes time.
     pub access_link: Option<Box<AccessLink>>,
+    /// Its application; `None` for one that always has data.
+    pub source: Option<Box<Source>>,
     /// The receiving end.
     pub receiver: Receiver,
     /// The sending end.

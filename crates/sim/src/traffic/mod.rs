@@ -3,4 +3,5 @@
 pub mod connection;
 pub mod datagrams;
 pub mod frames;
+pub mod source;
 pub mod web;

@@ -159,6 +159,10 @@ impl CongestionControl for Controller {
         dispatched!(self, cc => cc.on_undo(cwnd, ssthresh));
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        dispatched!(self, cc => cc.on_restart(cwnd, ssthresh));
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         dispatched!(self, cc => cc.inspect(visit));
     }

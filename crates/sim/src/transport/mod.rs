@@ -16,5 +16,6 @@ pub mod recovery;
 mod repair;
 pub mod rto;
 pub mod sender;
+pub mod validation;
 
 pub use policy::{Controller, Policy};

@@ -87,6 +87,11 @@ impl Pacer {
         (now >= self.next) | (self.burst > 0)
     }
 
+    /// Time from which a segment may leave.
+    pub fn next(&self) -> Nanos {
+        if self.burst > 0 { 0 } else { self.next }
+    }
+
     /// A segment leaves at `now`, at `rate` segments per second in bursts of `quantum`, which is asked for when one begins.
     pub fn on_sent(&mut self, now: Nanos, rate: f64, quantum: impl FnOnce() -> u64) {
         if now >= self.next {

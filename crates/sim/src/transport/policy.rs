@@ -272,6 +272,11 @@ impl CongestionControl for Any {
         self.tell(now, |policy| policy.on_undo(cwnd, ssthresh));
     }
 
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        let now = self.watch.as_ref().map_or(0, |watch| watch.guard.now);
+        self.tell(now, |policy| policy.on_restart(cwnd, ssthresh));
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         let Some(watch) = &self.watch else { return self.policy.inspect(visit) };
         // The names it first showed, whatever it shows now: columns have no others.

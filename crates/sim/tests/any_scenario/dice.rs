@@ -5,8 +5,9 @@ use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
-    Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Spread, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, IdleRule, Jitter, JitterModel, KeyFrames,
+    Law, Link, Loss, Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Source, Spread, Tcp,
+    Trace, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -112,6 +113,8 @@ impl Dice {
         scenario.measure_jitter = scenario.seed % 4 == 1;
         make_room(&mut scenario);
         self.time(&mut scenario);
+        // Last, for the same reason.
+        self.sources(&mut scenario);
         scenario
     }
 
@@ -331,6 +334,7 @@ impl Dice {
             max_window: if self.one_in(2) { None } else { Some(self.any(1..=1_000_000_000_000, 1..=100)) },
             min_rto: self.any(US..=100 * SECOND, 200 * MS..=SECOND),
             rto: self.pick(&RtoRule::ALL),
+            idle: IdleRule::None,
             sack_compression: self.one_in(2),
             timestamp_tick: self.any(0..=SECOND, 0..=10 * MS),
             rtt_tick: self.any(0..=SECOND, 0..=10 * MS),
@@ -353,6 +357,36 @@ impl Dice {
             start: Spread::fixed(0),
             stop: None,
             size: self.one_in(2).then(|| self.any(1..=1_000_000_000_000, 1..=500)),
+            source: Source::Bulk,
+        }
+    }
+
+    /// Applications of flows without a size.
+    fn sources(&mut self, scenario: &mut Scenario) {
+        for group in scenario.flows.iter_mut().filter(|group| group.size.is_none() && group.tcp.quic.is_none()) {
+            group.source = self.source();
+            group.tcp.idle = self.pick(&IdleRule::ALL);
+        }
+    }
+
+    fn source(&mut self) -> Source {
+        let rate_bps = self.any(1..=10_000_000_000_000, 50_000..=5_000_000);
+        match self.bits() % 3 {
+            0 => Source::Bulk,
+            1 => Source::Rate { rate_bps },
+            _ => Source::OnOff { on: self.law(), off: self.law(), rate_bps: self.pick(&[None, Some(rate_bps)]) },
+        }
+    }
+
+    /// Law of a time. A run has so many packets at most, so periods of 1 us would be most of its events.
+    fn law(&mut self) -> Law {
+        let (a, b) = (self.any(MS..=LONGEST, MS..=SECOND), self.any(MS..=LONGEST, MS..=SECOND));
+        match self.bits() % 5 {
+            0 => Law::Constant(a),
+            1 => Law::Exponential { mean: a },
+            2 => Law::Uniform { low: a.min(b), high: a.max(b) },
+            3 => Law::Pareto { mean: a, shape: self.pick(&[1.0 + f64::EPSILON, 1.2, 100.0]) },
+            _ => Law::Lognormal { mean: a, deviation: b },
         }
     }
 

@@ -195,6 +195,10 @@ impl Findings {
             let took = flow.completion_s;
             let bounded = took > 0.0 && took <= scenario.duration as f64 / 1e9;
             self.expect("completion within the run", took.is_nan() || bounded, flow);
+            let fraction = flow.app_limited_fraction;
+            let part = fraction.is_none_or(|x| x.is_nan() && flow.active_s == 0.0 || (0.0..=1.0).contains(&x));
+            self.expect("a part of the time without data", part, flow);
+            self.expect("only with an application", fraction.is_some() != group.source.is_bulk(), flow);
         }
     }
 

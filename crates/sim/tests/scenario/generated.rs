@@ -165,11 +165,34 @@ pub fn tcp() -> impl Strategy<Value = Tcp> {
 
 pub fn flows(start: Spread) -> impl Strategy<Value = FlowGroup> {
     let name = prop::option::of("[a-z\"é ]{1,8}");
-    (tcp(), name, 1..1000_u32, prop::option::of(1..9999_u64)).prop_map(move |(tcp, name, count, size)| {
+    let what = prop_oneof![
+        prop::option::of(1..9999_u64).prop_map(|size| (size, Source::Bulk)),
+        source().prop_map(|source| (None, source)),
+    ];
+    (tcp(), name, 1..1000_u32, what).prop_map(move |(tcp, name, count, (size, source))| {
         let stop = size.map(|_| start.high + 1);
         let tcp = Tcp { name, ..tcp };
-        FlowGroup { tcp, count, start, stop, size }
+        FlowGroup { tcp, count, start, stop, size, source }
     })
+}
+
+fn source() -> impl Strategy<Value = Source> {
+    let rate = || 1..10_000_000_000_u64;
+    prop_oneof![
+        rate().prop_map(|rate_bps| Source::Rate { rate_bps }),
+        (law(), law(), prop::option::of(rate())).prop_map(|(on, off, rate_bps)| Source::OnOff { on, off, rate_bps }),
+    ]
+}
+
+fn law() -> impl Strategy<Value = Law> {
+    let value = || 1000..9_999_999_999_u64;
+    prop_oneof![
+        value().prop_map(Law::Constant),
+        value().prop_map(|mean| Law::Exponential { mean }),
+        (value(), value()).prop_map(|(a, b)| Law::Uniform { low: a.min(b), high: a.max(b) }),
+        (value(), 1.001..100.0).prop_map(|(mean, shape)| Law::Pareto { mean, shape }),
+        (value(), value()).prop_map(|(mean, deviation)| Law::Lognormal { mean, deviation }),
+    ]
 }
 
 pub fn udp(start: Spread) -> impl Strategy<Value = Udp> {

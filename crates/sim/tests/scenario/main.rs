@@ -8,8 +8,9 @@ use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
-    Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, IdleRule, Jitter, JitterModel, KeyFrames,
+    Law, Link, Loss, Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Source, Spread, Table,
+    Tcp, Trace, Udp, Web,
 };
 use generated::scenario;
 use proptest::prelude::*;
@@ -118,6 +119,7 @@ fn every_tcp_key_is_read() {
         max_window: Some(20),
         min_rto: SECOND,
         rto: RtoRule::Linux,
+        idle: IdleRule::Linux,
         sack_compression: true,
         timestamp_tick: 10 * MILLISECOND,
         rtt_tick: 10_000,

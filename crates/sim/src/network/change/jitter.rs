@@ -33,7 +33,7 @@ impl Jitter {
         let (rng, mean) = (&mut self.rng, mean as f64);
         let delay = match model {
             JitterModel::Uniform { spread } => mean + spread as f64 * (2.0 * rng.unit() - 1.0),
-            JitterModel::Normal { spread } => mean + spread as f64 * normal(rng),
+            JitterModel::Normal { spread } => mean + spread as f64 * rng.normal(),
             JitterModel::Wifi => MS * wifi(rng, mean / MS),
         };
         // A negative float is 0.
@@ -60,11 +60,6 @@ fn poisson(rng: &mut Rng, mean: f64) -> f64 {
         count += 1.0;
     }
     count
-}
-
-/// A standard normal variable (Box and Muller, *A Note on the Generation of Random Normal Deviates*, 1958, equation 2).
-fn normal(rng: &mut Rng) -> f64 {
-    libm::sqrt(-2.0 * libm::log(rng.unit())) * libm::cos(std::f64::consts::TAU * rng.unit())
 }
 
 #[cfg(test)]

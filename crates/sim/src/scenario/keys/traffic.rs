@@ -5,7 +5,7 @@ use super::Otherwise::{Required, Value, Words};
 use super::{Key, key, sourced};
 use crate::scenario::host::Host;
 use crate::scenario::units::{DATA, PACKETS, RATE, TIME};
-use crate::scenario::{EcnMode, Pacing, Recovery, RtoRule, SlowStart, Transport, limits};
+use crate::scenario::{EcnMode, IdleRule, Pacing, Recovery, RtoRule, SlowStart, Transport, limits};
 
 /// Of `[[flows]]` alone.
 pub const FLOW: &[Key] = &[
@@ -21,6 +21,12 @@ pub const FLOW: &[Key] = &[
         Other("segments or data", "1 to 10¹² segments, 1 B to 10¹⁵ B"),
         Words("no end"),
         "How much each flow has to send; data counts on the wire, and is rounded up to whole packets.",
+    ),
+    key(
+        "source",
+        Other("`\"bulk\"` or table", "`\"bulk\"`, or a table of one of the forms below; not with `size`"),
+        Value("\"bulk\""),
+        "When the application writes, and how much; `\"bulk\"` always has data.",
     ),
 ];
 
@@ -194,6 +200,13 @@ pub const TCP: &[Key] = &[
         Value("\"rfc6298\""),
         "The rules of the retransmission timeout: its value, its RTT samples, and when its timer restarts.",
         "RFC 6298; Linux with `host = \"linux\"`",
+    ),
+    sourced(
+        "idle",
+        Names(|| IdleRule::ALL.map(IdleRule::name).to_vec()),
+        Words("`\"linux\"` with `host = \"linux\"`, otherwise `\"none\"`"),
+        "The rule that lowers a window after idle time, for flows with a `source`; nothing with `bbr` and `bbr3`.",
+        "RFC 5681 section 4.1; Linux `tcp_slow_start_after_idle`",
     ),
     sourced(
         "sack_compression",

@@ -29,6 +29,7 @@ mod packets;
 mod path_tests;
 mod quic;
 mod send;
+mod source;
 #[cfg(test)]
 mod tests;
 mod timer;

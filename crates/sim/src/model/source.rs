@@ -1,0 +1,59 @@
+//! Rules of the application of a flow.
+
+use super::check::{Checked, number, rate, time};
+use super::invalid::Invalid;
+use super::{FlowGroup, Law, Source};
+use crate::scenario::limits;
+use fullpipe_cc::Nanos;
+use std::ops::RangeInclusive;
+
+/// Checks the source of a group of flows, which is at `at`.
+pub(super) fn source(at: &str, group: &FlowGroup) -> Checked {
+    if group.source.is_bulk() {
+        return Ok(());
+    }
+    let key = format!("{at}.source");
+    if group.size.is_some() {
+        return Err(Invalid::Conflict { key: format!("{at}.size"), with: key });
+    }
+    if group.tcp.quic.is_some() {
+        return Err(Invalid::Requires { key, what: "transport \"tcp\"".to_owned() });
+    }
+    match group.source {
+        Source::Bulk => Ok(()),
+        Source::Rate { rate_bps } => rate(&format!("{key}.rate"), rate_bps, limits::RATE),
+        Source::OnOff { on, off, rate_bps } => {
+            times(&format!("{key}.on"), on, limits::SPAN)?;
+            times(&format!("{key}.off"), off, limits::SPAN)?;
+            rate_bps.map_or(Ok(()), |bps| rate(&format!("{key}.rate"), bps, limits::RATE))
+        }
+    }
+}
+
+/// Checks a law of times.
+fn times(key: &str, law: Law, range: RangeInclusive<Nanos>) -> Checked {
+    law_within(key, law, |value| time(key, value, range.clone()))
+}
+
+/// Checks the quantities of a law by `check`, and the rest by the rules of the law.
+fn law_within(key: &str, law: Law, check: impl Fn(u64) -> Checked) -> Checked {
+    match law {
+        Law::Constant(value) | Law::Exponential { mean: value } => check(value),
+        Law::Uniform { low, high } => {
+            check(low)?;
+            check(high)?;
+            if low > high {
+                return Err(Invalid::Requires { key: key.to_owned(), what: "low to be at most high".to_owned() });
+            }
+            Ok(())
+        }
+        Law::Pareto { mean, shape } => {
+            check(mean)?;
+            number(&format!("{key}.shape"), shape, 1.0 + f64::EPSILON..=100.0)
+        }
+        Law::Lognormal { mean, deviation } => {
+            check(mean)?;
+            check(deviation)
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Key `source` of `[[flows]]`: what the application writes to a flow, and when.
+
+use super::keys::{self, Key};
+use super::problem::{Problem, Wrong, listed, quoted};
+use super::reader::Reader;
+use super::render::{quantity, table};
+use super::units::{Dimension, RATE, TIME};
+use super::{Value, limits};
+use std::ops::RangeInclusive;
+
+/// Application of a flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Source {
+    /// Always has data.
+    #[default]
+    Bulk,
+    /// Writes packets at a constant rate.
+    Rate {
+        /// Bits per second, on the wire.
+        rate_bps: u64,
+    },
+    /// Writes during on periods, which alternate with off periods; an on period is first.
+    OnOff {
+        /// Length of an on period, nanoseconds.
+        on: Law,
+        /// Length of an off period, nanoseconds.
+        off: Law,
+        /// Bits per second in an on period; `None` for a source that always has data then.
+        rate_bps: Option<u64>,
+    },
+}
+
+/// Distribution of a time (nanoseconds) or of an amount of data (bytes).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// One value.
+    Constant(u64),
+    /// Exponential.
+    Exponential {
+        /// The mean.
+        mean: u64,
+    },
+    /// Uniform, both ends included.
+    Uniform {
+        /// Least value.
+        low: u64,
+        /// Greatest value.
+        high: u64,
+    },
+    /// Pareto.
+    Pareto {
+        /// The mean.
+        mean: u64,
+        /// The shape, above 1.
+        shape: f64,
+    },
+    /// Lognormal.
+    Lognormal {
+        /// The mean.
+        mean: u64,
+        /// The standard deviation.
+        deviation: u64,
+    },
+}
+
+impl Source {
+    /// Whether the application always has data.
+    pub fn is_bulk(&self) -> bool {
+        *self == Source::Bulk
+    }
+}
+
+/// Forms of the table by the key that tells them apart, in the order in which they are looked for.
+const FORMS: [(&str, &[Key]); 2] = [("on", keys::ON_OFF_SOURCE), ("rate", keys::RATE_SOURCE)];
+
+const EXAMPLE: &str = "{ rate = \"2 Mbit/s\" }";
+
+/// The source of a flow; [`Source::Bulk`] without the key.
+pub(super) fn read(reader: &Reader) -> Result<Source, Problem> {
+    let table = match reader.value("source") {
+        None => return Ok(Source::Bulk),
+        Some(Value::String(text)) if text == "bulk" => return Ok(Source::Bulk),
+        Some(Value::Table(table)) => table,
+        Some(value) => return Err(reader.wrong_type("source", "\"bulk\" or a table", EXAMPLE, value)),
+    };
+    let Some((form, keys)) = FORMS.into_iter().find(|(key, _)| table.contains_key(key)) else {
+        let forms = listed(&FORMS.map(|(key, _)| key));
+        let what = format!("missing; write e.g. source = {EXAMPLE}, or a table with one of the keys {forms}");
+        return Err(reader.problem("source", what));
+    };
+    let inner = Reader::new(table, reader.at("source"), keys.iter().map(|key| key.name).collect())?;
+    match form {
+        "on" => on_off(&inner),
+        _ => Ok(Source::Rate { rate_bps: required(&inner, "rate", "\"2 Mbit/s\"", rate(&inner)?)? }),
+    }
+}
+
+fn on_off(reader: &Reader) -> Result<Source, Problem> {
+    let rate_bps = match reader.value("rate") {
+        None => return Err(reader.missing("rate", "\"2 Mbit/s\"")),
+        Some(Value::String(text)) if text == "unlimited" => None,
+        Some(_) => rate(reader)?,
+    };
+    let period = |key| required(reader, key, "\"1 s\"", law(reader, key, &TIME, limits::SPAN)?);
+    Ok(Source::OnOff { on: period("on")?, off: period("off")?, rate_bps })
+}
+
+fn rate(reader: &Reader) -> Result<Option<u64>, Problem> {
+    reader.quantity("rate", &RATE, limits::RATE)
+}
+
+fn required<T>(reader: &Reader, key: &str, example: &str, value: Option<T>) -> Result<T, Problem> {
+    value.ok_or_else(|| reader.missing(key, example))
+}
+
+/// Law of `key`, all of whose quantities are in `range`.
+fn law(reader: &Reader, key: &str, what: &Dimension, range: RangeInclusive<u64>) -> Result<Option<Law>, Problem> {
+    let Some(text) = reader.quantity_text(key, what.example)? else { return Ok(None) };
+    let read = |words: &[&str]| reader.in_range(key, &words.join(" "), what, range.clone());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let law = match words.as_slice() {
+        ["exponential", mean @ ..] => Law::Exponential { mean: read(mean)? },
+        ["uniform", low, low_unit, high, high_unit] => {
+            let (low, high) = (read(&[low, low_unit])?, read(&[high, high_unit])?);
+            if low > high {
+                let what = format!("{} runs backwards; write the smaller value first", quoted(text));
+                return Err(reader.problem(key, what));
+            }
+            Law::Uniform { low, high }
+        }
+        ["pareto", mean @ .., shape] => Law::Pareto { mean: read(mean)?, shape: pareto_shape(reader, key, shape)? },
+        ["lognormal", mean, mean_unit, deviation, unit] => {
+            Law::Lognormal { mean: read(&[mean, mean_unit])?, deviation: read(&[deviation, unit])? }
+        }
+        ["uniform" | "lognormal", ..] => {
+            let example = format!("{} {} {}", words[0], what.example, what.example);
+            return Err(reader.problem(key, format!("{} needs two values; write e.g. {example:?}", quoted(text))));
+        }
+        _ => Law::Constant(reader.in_range(key, text, what, range)?),
+    };
+    Ok(Some(law))
+}
+
+fn pareto_shape(reader: &Reader, key: &str, text: &str) -> Result<f64, Problem> {
+    let shape = text.parse::<f64>().ok().filter(|shape| *shape > 1.0 && *shape <= 100.0);
+    let allowed = || "a shape above 1, to 100".to_owned();
+    shape.ok_or_else(|| reader.problem(key, Wrong::OutOfRange { got: quoted(text), allowed: allowed() }))
+}
+
+/// The source as a value of the key.
+pub(super) fn write(source: &Source) -> Value {
+    match source {
+        Source::Bulk => "bulk".into(),
+        Source::Rate { rate_bps } => table(vec![("rate", quantity(&RATE, *rate_bps))]),
+        Source::OnOff { on, off, rate_bps } => table(vec![
+            ("on", write_law(*on, &TIME)),
+            ("off", write_law(*off, &TIME)),
+            ("rate", rate_bps.map_or("unlimited".into(), |rate| quantity(&RATE, rate))),
+        ]),
+    }
+}
+
+fn write_law(law: Law, what: &Dimension) -> Value {
+    let text = |value| what.format(value);
+    match law {
+        Law::Constant(value) => text(value),
+        Law::Exponential { mean } => format!("exponential {}", text(mean)),
+        Law::Uniform { low, high } => format!("uniform {} {}", text(low), text(high)),
+        Law::Pareto { mean, shape } => format!("pareto {} {shape}", text(mean)),
+        Law::Lognormal { mean, deviation } => format!("lognormal {} {}", text(mean), text(deviation)),
+    }
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn read_text(source: &str) -> Result<Source, String> {
+        let text = format!(
+            "duration = \"5 s\"\nlinks = [{{ name = \"l\", rate = \"10 Mbit/s\", delay = \"10 ms\", buffer = \"20 packets\" }}]\n\
+             flows = [{{ algorithm = \"reno\", source = {source} }}]\n"
+        );
+        let scenario = Scenario::from_toml(&text).map_err(|problem| problem.to_string())?;
+        let again = Scenario::from_toml(&scenario.to_toml()).expect("resolved text");
+        assert_eq!(again, scenario);
+        Ok(scenario.flows[0].source.clone())
+    }
+
+    #[test]
+    fn every_form_is_read_and_written() {
+        const S: u64 = 1_000_000_000;
+        let on_off = |on, off, rate_bps| Ok(Source::OnOff { on, off, rate_bps });
+        assert_eq!(read_text("\"bulk\""), Ok(Source::Bulk));
+        assert_eq!(read_text("{ rate = \"2 Mbit/s\" }"), Ok(Source::Rate { rate_bps: 2_000_000 }));
+        assert_eq!(
+            read_text("{ on = \"exponential 1s\", off = \"2 s\", rate = \"unlimited\" }"),
+            on_off(Law::Exponential { mean: S }, Law::Constant(2 * S), None)
+        );
+        assert_eq!(
+            read_text("{ on = \"uniform 1 s 3 s\", off = \"pareto 2 s 1.5\", rate = \"1 Mbit/s\" }"),
+            on_off(Law::Uniform { low: S, high: 3 * S }, Law::Pareto { mean: 2 * S, shape: 1.5 }, Some(1_000_000))
+        );
+        assert_eq!(
+            read_text("{ on = \"lognormal 1 s 2 s\", off = \"1 us\", rate = \"1 bit/s\" }"),
+            on_off(Law::Lognormal { mean: S, deviation: 2 * S }, Law::Constant(1000), Some(1))
+        );
+    }
+
+    #[test]
+    fn sources_conflict_with_a_size_and_with_quic() {
+        for (source, key) in [
+            ("{ rate = \"1 Mbit/s\" }, size = \"9 kB\"", "size"),
+            ("{ rate = \"1 Mbit/s\" }, transport = \"quic\"", "source"),
+        ] {
+            let problem = read_text(source).expect_err(source);
+            assert!(problem.starts_with(&format!("flows[0].{key}: ")), "{source}: {problem}");
+        }
+        assert_eq!(read_text("\"bulk\", transport = \"quic\""), Ok(Source::Bulk));
+    }
+
+    #[test]
+    fn faults_name_the_key() {
+        for (source, key) in [
+            ("\"bulky\"", "source"),
+            ("3", "source"),
+            ("{ }", "source"),
+            ("{ rate = \"0 bit/s\" }", "source.rate"),
+            ("{ rate = \"1 Mbit/s\", off = \"1 s\" }", "source.off"),
+            ("{ on = \"1 s\", rate = \"1 Mbit/s\" }", "source.off"),
+            ("{ on = \"1 s\", off = \"1 s\" }", "source.rate"),
+            ("{ on = \"0 s\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
+            ("{ on = \"uniform 3 s 1 s\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
+            ("{ on = \"uniform 3 s\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
+            ("{ on = \"pareto 1 s 1\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
+            ("{ on = \"exponential\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
+        ] {
+            let problem = read_text(source).expect_err(source);
+            assert!(problem.starts_with(&format!("flows[0].{key}: ")), "{source}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Sources that write single packets: at a constant rate, always or in on periods.
+
+use crate::rng::Rng;
+use crate::scenario::Law;
+use fullpipe_cc::Nanos;
+
+/// Packets of one size at a constant rate, the first one at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticks {
+    begin: Nanos,
+    bits: u128,
+    rate_bps: u128,
+}
+
+impl Ticks {
+    /// Packets of `packet_size` bytes from `begin` on.
+    pub fn new(begin: Nanos, rate_bps: u64, packet_size: u32) -> Ticks {
+        Ticks { begin, bits: u128::from(packet_size) * 8_000_000_000, rate_bps: rate_bps.into() }
+    }
+
+    /// Number of packets up to `now`, a packet at `now` included.
+    pub fn until(&self, now: Nanos) -> u64 {
+        let Some(elapsed) = now.checked_sub(self.begin) else { return 0 };
+        clamped(u128::from(elapsed) * self.rate_bps / self.bits + 1)
+    }
+
+    /// Time of packet `number`, from 0 on, rounded up to a nanosecond.
+    pub fn time(&self, number: u64) -> Nanos {
+        self.begin.saturating_add(clamped((u128::from(number) * self.bits).div_ceil(self.rate_bps)))
+    }
+}
+
+fn clamped(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+/// On periods, which alternate with off periods.
+#[derive(Debug)]
+pub struct OnOff {
+    on: Law,
+    off: Law,
+    rng: Rng,
+    /// Packets of the on period at hand; `None` for a source that always has data while on.
+    ticks: Option<Ticks>,
+    rate: Option<(u64, u32)>,
+    /// Begin and end of the on period at hand, or of the next one.
+    begin: Nanos,
+    end: Nanos,
+    /// Packets of earlier on periods.
+    earlier: u64,
+}
+
+impl OnOff {
+    /// Source whose first on period begins at `begin`; `rate` is in bits per second, with the size of a packet.
+    pub fn new((on, off): (Law, Law), rate: Option<(u64, u32)>, begin: Nanos, rng: Rng) -> OnOff {
+        let mut source = OnOff { on, off, rng, ticks: None, rate, begin, end: begin, earlier: 0 };
+        source.start(begin);
+        source
+    }
+
+    /// Whether it always has data while on.
+    pub fn is_unlimited(&self) -> bool {
+        self.rate.is_none()
+    }
+
+    /// Brings the source up to `now`. Returns the number of packets written until then, of which `sent` have been sent: without a rate,
+    /// any number in an on period, and what has been sent after it.
+    pub fn written(&mut self, now: Nanos, sent: u64) -> u64 {
+        while now >= self.end {
+            self.earlier += self.ticks.map_or(0, |ticks| ticks.until(self.end.saturating_sub(1)));
+            let off = self.off.draw(&mut self.rng).max(1);
+            self.start(self.end.saturating_add(off));
+        }
+        match self.ticks {
+            Some(ticks) => self.earlier + ticks.until(now),
+            None if now >= self.begin => u64::MAX,
+            None => sent,
+        }
+    }
+
+    /// Time of the next packet after `written` packets; without a rate, of the next begin or end of an on period after `now`.
+    pub fn next(&self, now: Nanos, written: u64) -> Nanos {
+        let Some(ticks) = self.ticks else { return if now < self.begin { self.begin } else { self.end } };
+        // The period may end before its next packet: what follows is known at its end.
+        ticks.time(written - self.earlier).min(self.end)
+    }
+
+    fn start(&mut self, begin: Nanos) {
+        self.begin = begin;
+        self.end = begin.saturating_add(self.on.draw(&mut self.rng).max(1));
+        self.ticks = self.rate.map(|(rate_bps, packet_size)| Ticks::new(begin, rate_bps, packet_size));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Identity, Purpose};
+
+    const S: Nanos = 1_000_000_000;
+
+    /// 2 Mbit/s of 1500 bytes: a packet each 6 ms.
+    #[test]
+    fn packets_come_at_the_rate() {
+        let ticks = Ticks::new(S, 2_000_000, 1500);
+        assert_eq!([0, S - 1, S, S + 5_999_999, S + 6_000_000].map(|now| ticks.until(now)), [0, 0, 1, 1, 2]);
+        assert_eq!([0, 1, 1000].map(|number| ticks.time(number)), [S, S + 6_000_000, 7 * S]);
+    }
+
+    /// 3 Gbit/s of 1 byte: 8/3 ns for a packet. Three of them take 8 ns and not 9.
+    #[test]
+    fn fractions_of_a_nanosecond_are_kept() {
+        let ticks = Ticks::new(0, 3_000_000_000, 1);
+        assert_eq!([1, 2, 3].map(|number| ticks.time(number)), [3, 6, 8]);
+        assert_eq!([2, 3, 5, 6, 8].map(|now| ticks.until(now)), [1, 2, 2, 3, 4]);
+    }
+
+    fn on_off(rate: Option<(u64, u32)>) -> OnOff {
+        let rng = Rng::new(1, Purpose::Source, Identity::NONE);
+        OnOff::new((Law::Constant(S), Law::Constant(2 * S)), rate, 0, rng)
+    }
+
+    /// 12 Mbit/s of 1500 bytes is a packet each ms: 1000 in [0 s, 1 s), none in [1 s, 3 s), 1000 in [3 s, 4 s).
+    #[test]
+    fn on_periods_alternate_with_off_periods() {
+        let mut source = on_off(Some((12_000_000, 1500)));
+        let written = [0, S - 1, S, 3 * S - 1, 3 * S, 4 * S, 300 * S].map(|now| source.written(now, 0));
+        assert_eq!(written, [1, 1000, 1000, 1000, 1001, 2000, 100_001]);
+        assert_eq!(source.next(300 * S, 100_001), 300 * S + 1_000_000);
+    }
+
+    #[test]
+    fn the_next_packet_may_be_one_of_the_next_period() {
+        let mut source = on_off(Some((12_000_000, 1500)));
+        assert_eq!((source.written(S - 1, 0), source.next(S - 1, 1000)), (1000, S));
+        assert_eq!((source.written(S, 0), source.next(S, 1000)), (1000, 3 * S));
+    }
+
+    /// Without a rate there is any amount of data while on, and none of it is left afterwards.
+    #[test]
+    fn an_unlimited_source_has_data_only_while_on() {
+        let mut source = on_off(None);
+        assert_eq!((source.written(0, 0), source.next(0, 0)), (u64::MAX, S));
+        assert_eq!((source.written(S, 70), source.next(S, 70)), (70, 3 * S));
+        assert_eq!((source.written(3 * S, 70), source.next(3 * S, 70)), (u64::MAX, 4 * S));
+    }
+}

@@ -1,0 +1,77 @@
+//! Sender of an application that does not always have data. See [`Validation`] for its windows.
+
+use super::Sender;
+use crate::transport::policy::Policy;
+use crate::transport::repair::Repair;
+use crate::transport::validation::{Attempt, Validation, Windows};
+use fullpipe_cc::Nanos;
+
+impl<P: Policy> Sender<P> {
+    /// The application has written everything below segment `end`. Packets sent from now on count as limited by the application if the
+    /// sender had nothing to send before (draft-ietf-ccwg-bbr, section 4.1.2.4: the test comes before the data is queued).
+    pub fn write(&mut self, end: u64) {
+        if end == self.progress.end {
+            return;
+        }
+        if self.lacks_data() {
+            self.note_app_limited();
+        }
+        self.progress.end = end;
+    }
+
+    /// Whether some data has been written and not sent.
+    pub fn has_unsent(&self) -> bool {
+        self.progress.nxt < self.progress.end
+    }
+
+    /// Time from which the sender has nothing to send while window and pacer permit a packet and no loss is unrepaired; `None` if it has
+    /// something to send, or must not send.
+    pub fn app_limited_from(&self, now: Nanos) -> Option<Nanos> {
+        let allowed = self.pacer.as_ref().map_or(0, |pacer| pacer.next());
+        self.lacks_data().then(|| now.max(allowed))
+    }
+
+    /// Lowers the window after idle time, if there is data to send at `now`.
+    pub fn restart_after_idle(&mut self, now: Nanos, validation: &mut Validation) {
+        if !self.has_unsent() {
+            return;
+        }
+        let (flight, rto) = (self.progress.flight_size(), self.rtt.timeout());
+        if let Some(windows) = validation.before_send(now, flight, rto, self.windows()) {
+            self.set_windows(windows);
+        }
+    }
+
+    /// Takes note of an attempt to send at `now`, before which `sent` segments had been sent in all.
+    pub fn note_attempt(&mut self, now: Nanos, sent: u64, validation: &mut Validation) {
+        let attempt = Attempt {
+            now,
+            una: self.progress.una,
+            nxt: self.progress.nxt,
+            sent: self.counters().sent > sent,
+            limited: self.progress.cwnd_limited,
+            open: self.fast_path || self.is_calm(),
+            rto: self.rtt.timeout(),
+            windows: self.windows(),
+        };
+        if let Some(windows) = validation.after_attempt(&attempt) {
+            self.set_windows(windows);
+        }
+        self.progress.cwnd_limited = validation.limits_growth(self.windows());
+    }
+
+    fn lacks_data(&self) -> bool {
+        let room = self.in_network() < self.window().min(self.progress.max_window.into());
+        let repaired = self.fast_path || self.repair.tally(&self.progress, &self.outstanding).lost == 0;
+        !self.has_unsent() && room && repaired
+    }
+
+    fn windows(&self) -> Windows {
+        Windows { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() }
+    }
+
+    fn set_windows(&mut self, windows: Windows) {
+        self.cc.on_restart(windows.cwnd, windows.ssthresh);
+        self.cwnd = self.cc.cwnd();
+    }
+}

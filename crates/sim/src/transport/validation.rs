@@ -1,0 +1,262 @@
+//! Use of the congestion window by a sender whose application does not always have data: whether the window limited the last round trip,
+//! and the rules that lower a window that was not used.
+//!
+//! Sources: RFC 5681 section 4.1; Linux's `tcp_cwnd_validate`, `tcp_cwnd_restart`, `tcp_cwnd_application_limited`, and
+//! `tcp_is_cwnd_limited`, after descriptions and copies of several versions, none of them that of the virtual machine.
+//!
+//! # Deviations and choices
+//!
+//! - Flows that always have data do not have this record: they test at each ACK alone.
+//! - A sender that waits for its pacer with data to send counts as limited by its window, as elsewhere in the simulator.
+
+use fullpipe_cc::Nanos;
+
+/// Rule for a window that was not used for a while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdleRule {
+    /// The window stays.
+    #[default]
+    None,
+    /// RFC 5681 section 4.1: after an idle time of more than one RTO, the window is at most the initial window.
+    Rfc5681,
+    /// Linux: the window halves with each RTO of idle time, and comes down while the application limits the sender.
+    Linux,
+}
+
+fullpipe_cc::named! { IdleRule { None = "none", Rfc5681 = "rfc5681", Linux = "linux" } }
+
+/// Congestion window and slow-start threshold, segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Windows {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow-start threshold.
+    pub ssthresh: f64,
+}
+
+/// Attempt to send, after it.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// When.
+    pub now: Nanos,
+    /// First segment that is not acknowledged.
+    pub una: u64,
+    /// Next segment to send.
+    pub nxt: u64,
+    /// Something was sent.
+    pub sent: bool,
+    /// The window, and not a lack of data, keeps the sender back.
+    pub limited: bool,
+    /// Nothing is lost or suspected.
+    pub open: bool,
+    /// Retransmission timeout.
+    pub rto: Nanos,
+    /// The windows in force.
+    pub windows: Windows,
+}
+
+/// Record of the use of the window.
+#[derive(Debug)]
+pub struct Validation {
+    rule: IdleRule,
+    initial_window: f64,
+    last_send: Option<Nanos>,
+    /// Record of the last round trip: whether the window limited it, its flight size, and the segment that ends it.
+    was_limited: bool,
+    flight: u64,
+    round_end: u64,
+    /// Largest flight size, and begin, of the time in which the window did not limit the sender.
+    used: u64,
+    unused_since: Nanos,
+}
+
+impl Validation {
+    /// Record of a connection that begins at `begin`.
+    pub fn new(rule: IdleRule, initial_window: u32, begin: Nanos) -> Validation {
+        Validation {
+            rule,
+            initial_window: initial_window.into(),
+            last_send: None,
+            was_limited: false,
+            flight: 0,
+            round_end: 0,
+            used: 0,
+            unused_since: begin,
+        }
+    }
+
+    /// Windows of a sender that is about to send at `now` with `flight` segments outstanding, if idle time changes them.
+    pub fn before_send(&mut self, now: Nanos, flight: u64, rto: Nanos, windows: Windows) -> Option<Windows> {
+        let idle = now - self.last_send?;
+        if idle <= rto {
+            return None;
+        }
+        let Windows { cwnd, ssthresh } = windows;
+        let restart = self.initial_window.min(cwnd);
+        match self.rule {
+            IdleRule::Rfc5681 if restart < cwnd => Some(Windows { cwnd: restart, ssthresh }),
+            IdleRule::Linux if flight == 0 => {
+                (self.unused_since, self.used) = (now, 0);
+                let halved = halved(cwnd, restart, (idle - 1) / rto.max(1));
+                Some(Windows { cwnd: halved, ssthresh: ssthresh.max(0.75 * cwnd) })
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes note of an attempt to send. Returns the windows if the rule changes them.
+    pub fn after_attempt(&mut self, attempt: &Attempt) -> Option<Windows> {
+        let &Attempt { now, una, nxt, sent, limited, .. } = attempt;
+        if sent {
+            self.last_send = Some(now);
+        } else if !limited {
+            return None;
+        }
+        let flight = nxt - una;
+        if una >= self.round_end || limited || (!self.was_limited && flight > self.flight) {
+            (self.was_limited, self.flight, self.round_end) = (limited, flight, nxt);
+        }
+        if self.limits_growth(attempt.windows) {
+            (self.unused_since, self.used) = (now, 0);
+            return None;
+        }
+        self.used = self.used.max(flight);
+        self.lowered(attempt)
+    }
+
+    /// Whether the window limits the sender, so that it may grow.
+    pub fn limits_growth(&self, Windows { cwnd, ssthresh }: Windows) -> bool {
+        self.was_limited || (cwnd < ssthresh && cwnd < 2.0 * self.flight as f64)
+    }
+
+    /// Windows after one RTO in which the window did not limit a sender on Linux.
+    fn lowered(&mut self, attempt: &Attempt) -> Option<Windows> {
+        let &Attempt { now, sent, open, rto, windows: Windows { cwnd, ssthresh }, .. } = attempt;
+        if self.rule != IdleRule::Linux || !sent || !open || now - self.unused_since < rto {
+            return None;
+        }
+        let used = self.initial_window.max(self.used as f64);
+        (self.unused_since, self.used) = (now, 0);
+        (used < cwnd).then(|| Windows { cwnd: ((cwnd + used) / 2.0).floor(), ssthresh: ssthresh.max(0.75 * cwnd) })
+    }
+}
+
+/// `cwnd`, halved `times` times while it is above `least`, and at least `least`.
+fn halved(cwnd: f64, least: f64, times: Nanos) -> f64 {
+    let mut halved = cwnd;
+    for _ in 0..times {
+        if halved <= least {
+            break;
+        }
+        halved = (halved / 2.0).floor();
+    }
+    halved.max(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanos = 1_000_000;
+    const RTO: Nanos = 300 * MS;
+
+    fn windows(cwnd: f64, ssthresh: f64) -> Windows {
+        Windows { cwnd, ssthresh }
+    }
+
+    /// Windows after an idle time, from 80 segments, ssthresh 40, and an initial window of 10.
+    fn after_idle(rule: IdleRule, idle: Nanos, flight: u64) -> Option<Windows> {
+        let mut validation = Validation::new(rule, 10, 0);
+        validation.last_send = Some(5 * MS);
+        validation.before_send(5 * MS + idle, flight, RTO, windows(80.0, 40.0))
+    }
+
+    #[test]
+    fn linux_halves_the_window_with_each_timeout_of_idle_time() {
+        let linux = |idle| after_idle(IdleRule::Linux, idle, 0);
+        assert_eq!(linux(700 * MS), Some(windows(20.0, 60.0)));
+        assert_eq!(linux(300 * MS), None);
+        assert_eq!(linux(301 * MS), Some(windows(40.0, 60.0)));
+        assert_eq!(linux(600 * MS), Some(windows(40.0, 60.0)));
+        assert_eq!(linux(1300 * MS), Some(windows(10.0, 60.0)));
+        assert_eq!(after_idle(IdleRule::Linux, 700 * MS, 1), None, "data is outstanding");
+    }
+
+    /// RFC 5681 section 4.1: RW = min(IW, cwnd), and ssthresh stays.
+    #[test]
+    fn rfc_5681_restarts_with_the_initial_window() {
+        let rfc = |idle| after_idle(IdleRule::Rfc5681, idle, 0);
+        assert_eq!((rfc(300 * MS), rfc(301 * MS)), (None, Some(windows(10.0, 40.0))));
+        let mut small = Validation::new(IdleRule::Rfc5681, 10, 0);
+        small.last_send = Some(0);
+        assert_eq!(small.before_send(700 * MS, 0, RTO, windows(4.0, 40.0)), None);
+        assert_eq!(after_idle(IdleRule::None, 700 * MS, 0), None);
+    }
+
+    /// Sends `flight` segments each RTT of 100 ms, until `rounds` changes of the window; the window grows to twice the flight in slow start.
+    fn limited_for(mut now: Windows, flight: u64, changes: usize) -> Vec<f64> {
+        let mut validation = Validation::new(IdleRule::Linux, 10, 0);
+        let (mut time, mut una, mut seen) = (0, 0, Vec::new());
+        while seen.len() < changes {
+            let attempt = Attempt {
+                now: time,
+                una,
+                nxt: una + flight,
+                sent: true,
+                limited: false,
+                open: true,
+                rto: RTO,
+                windows: now,
+            };
+            let lowered = validation.after_attempt(&attempt);
+            if let Some(lowered) = lowered {
+                now = lowered;
+                seen.push(now.cwnd);
+            } else if validation.limits_growth(now) {
+                now.cwnd = (now.cwnd + flight as f64).min(2.0 * flight as f64);
+                seen.push(now.cwnd);
+            }
+            una += flight;
+            time += 100 * MS;
+        }
+        seen
+    }
+
+    #[test]
+    fn linux_lowers_a_window_that_the_application_does_not_use() {
+        assert_eq!(limited_for(windows(80.0, 40.0), 20, 7), [50.0, 35.0, 40.0, 30.0, 40.0, 30.0, 40.0]);
+        assert_eq!(limited_for(windows(40.0, 10.0), 30, 4), [35.0, 32.0, 31.0, 30.0]);
+    }
+
+    #[test]
+    fn ssthresh_keeps_three_quarters_of_the_window() {
+        let mut validation = Validation::new(IdleRule::Linux, 10, 0);
+        let attempt = Attempt {
+            now: RTO,
+            una: 0,
+            nxt: 20,
+            sent: true,
+            limited: false,
+            open: true,
+            rto: RTO,
+            windows: windows(80.0, 40.0),
+        };
+        assert_eq!(validation.after_attempt(&Attempt { open: false, ..attempt }), None);
+        assert_eq!(validation.after_attempt(&Attempt { now: RTO - 1, ..attempt }), None);
+        assert_eq!(validation.after_attempt(&attempt), Some(windows(50.0, 60.0)));
+    }
+
+    /// A burst ends: the ACKs of its last round were limited, up to the segment that was next when the window was full.
+    #[test]
+    fn a_limited_round_counts_to_its_end() {
+        let mut validation = Validation::new(IdleRule::None, 10, 0);
+        let at = windows(20.0, 10.0);
+        let attempt = Attempt { now: 0, una: 0, nxt: 20, sent: true, limited: true, open: true, rto: RTO, windows: at };
+        validation.after_attempt(&attempt);
+        // The application has no more: 15 are left in flight, then 5 more are sent.
+        validation.after_attempt(&Attempt { una: 10, nxt: 25, limited: false, ..attempt });
+        assert!(validation.limits_growth(at), "data of the limited round is outstanding");
+        validation.after_attempt(&Attempt { una: 20, nxt: 26, limited: false, ..attempt });
+        assert!(!validation.limits_growth(at));
+    }
+}
