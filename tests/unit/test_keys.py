@@ -79,6 +79,9 @@ WHOLE: dict[str, Any] = {
 }
 """Tables within a table that have all that they need; what follows a slash tells the forms of one key apart."""
 
+NEEDED: dict[str, dict[str, Any]] = {key: {"transport": "quic"} for key in ("ack_every", "ack_delay", "ack_reorder")}
+"""Keys that a key requires in the same table."""
+
 
 def says(place: str, key: str, value: Any) -> str:
     """What the engine says of a key of any table, those within a link included; "" if nothing is wrong."""
@@ -92,7 +95,7 @@ def says(place: str, key: str, value: Any) -> str:
         changed = [{**within[0], key: value}] if isinstance(within, list) else {**within, key: value}
         table[inner.partition("/")[0]] = changed
     elif outer:
-        table[key] = value
+        table |= {**NEEDED.get(key, {}), key: value}
     else:
         tree[key] = value
     if outer:
