@@ -167,7 +167,7 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
     (
         "\"reno\"",
         "\"reno\"\nhost = \"linus\"",
-        &["flows[0].host: unknown host \"linus\"; did you mean \"linux\"? (allowed: classic, linux)"],
+        &["flows[0].host: unknown host \"linus\"; did you mean \"linux\"? (allowed: classic, linux, quic)"],
     ),
     ("\"reno\"", "\"reno\"\nslow_start = true", &["flows[0].slow_start: expected", "found true"]),
     (
