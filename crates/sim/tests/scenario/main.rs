@@ -94,6 +94,7 @@ fn every_tcp_key_is_read() {
         max_window = "20 segments"
         min_rto = "1 s"
         rto = "linux"
+        idle = "linux"
         sack_compression = true
         timestamp_tick = "10 ms"
         rtt_tick = "10 us"
