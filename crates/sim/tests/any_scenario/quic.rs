@@ -2,7 +2,7 @@
 
 use crate::{asked_for, dice, fault};
 use fullpipe_sim::Scenario;
-use fullpipe_sim::model::{Quic, Recovery, Tcp};
+use fullpipe_sim::model::{Quic, Recovery, Source, Tcp};
 
 /// Scenario of a number, over QUIC. The keys of QUIC follow from the number, so that the scenarios over TCP stay as they are.
 fn scenario(number: u64) -> Scenario {
@@ -13,11 +13,12 @@ fn scenario(number: u64) -> Scenario {
         ack_delay: pick(1, [25_000_000, 0, 1_000_000, 16_383_000_000]),
         ack_reorder: pick(2, [1, 0, 3, 1_000_000]) as u32,
     };
+    scenario.flows.iter_mut().for_each(|group| group.source = Source::Bulk);
     let flows = scenario.flows.iter_mut().map(|group| &mut group.tcp);
     for tcp in flows.chain(scenario.web.iter_mut().map(|web| &mut web.tcp)) {
         let given = tcp.clone();
         let default = Tcp::of(given.algorithm.clone(), Recovery::Sack, given.path.clone());
-        let Tcp { prr, delayed_ack, delayed_ack_timeout, byte_counting, min_rto, rto, .. } = default;
+        let Tcp { prr, delayed_ack, delayed_ack_timeout, byte_counting, min_rto, rto, idle, .. } = default;
         *tcp = Tcp {
             quic: Some(rules),
             recovery: Recovery::Sack,
@@ -27,6 +28,7 @@ fn scenario(number: u64) -> Scenario {
             byte_counting,
             min_rto,
             rto,
+            idle,
             sack_compression: false,
             timestamp_tick: 0,
             rtt_tick: 0,

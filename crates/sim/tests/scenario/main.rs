@@ -120,6 +120,7 @@ fn every_tcp_key_is_read() {
         max_window: Some(20),
         min_rto: SECOND,
         rto: RtoRule::Linux,
+        idle: IdleRule::Linux,
         sack_compression: true,
         timestamp_tick: 10 * MILLISECOND,
         rtt_tick: 10_000,

@@ -68,6 +68,7 @@ impl Source {
     pub fn next_write(&self, now: Nanos, has_unsent: bool) -> Nanos {
         match &self.writer {
             _ if self.stopped => Nanos::MAX,
+            Writer::OnOff(periods) if periods.is_behind(now) => now,
             Writer::OnOff(periods) if periods.is_unlimited() || !has_unsent => periods.next(now, self.written),
             Writer::Rate(ticks) if !has_unsent => ticks.time(self.written),
             _ => Nanos::MAX,

@@ -3,6 +3,7 @@
 use crate::rng::Rng;
 use crate::scenario::Law;
 use fullpipe_cc::Nanos;
+use fullpipe_cc::time::MICROSECOND;
 
 /// Packets of one size at a constant rate, the first one at once.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,12 @@ fn clamped(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
+/// Least length of a period, whatever its law draws.
+const LEAST_PERIOD: Nanos = MICROSECOND;
+
+/// Periods that one call passes at most, so that a run of many short periods can be interrupted.
+const PERIODS_A_CALL: usize = 4096;
+
 /// On periods, which alternate with off periods.
 #[derive(Debug)]
 pub struct OnOff {
@@ -64,18 +71,26 @@ impl OnOff {
     }
 
     /// Brings the source up to `now`. Returns the number of packets written until then, of which `sent` have been sent: without a rate,
-    /// any number in an on period, and what has been sent after it.
+    /// any number in an on period, and what has been sent after it. With too many periods for one call, the source is behind afterwards.
     pub fn written(&mut self, now: Nanos, sent: u64) -> u64 {
-        while now >= self.end {
+        for _ in 0..PERIODS_A_CALL {
+            if now < self.end {
+                break;
+            }
             self.earlier += self.ticks.map_or(0, |ticks| ticks.until(self.end.saturating_sub(1)));
-            let off = self.off.draw(&mut self.rng).max(1);
+            let off = self.off.draw(&mut self.rng).max(LEAST_PERIOD);
             self.start(self.end.saturating_add(off));
         }
         match self.ticks {
-            Some(ticks) => self.earlier + ticks.until(now),
-            None if now >= self.begin => u64::MAX,
+            Some(ticks) => self.earlier + ticks.until(now.min(self.end - 1)),
+            None if now >= self.begin && now < self.end => u64::MAX,
             None => sent,
         }
+    }
+
+    /// Whether periods before `now` are left to pass.
+    pub fn is_behind(&self, now: Nanos) -> bool {
+        now >= self.end
     }
 
     /// Time of the next packet after `written` packets; without a rate, of the next begin or end of an on period after `now`.
@@ -87,7 +102,7 @@ impl OnOff {
 
     fn start(&mut self, begin: Nanos) {
         self.begin = begin;
-        self.end = begin.saturating_add(self.on.draw(&mut self.rng).max(1));
+        self.end = begin.saturating_add(self.on.draw(&mut self.rng).max(LEAST_PERIOD));
         self.ticks = self.rate.map(|(rate_bps, packet_size)| Ticks::new(begin, rate_bps, packet_size));
     }
 }
@@ -127,6 +142,24 @@ mod tests {
         let written = [0, S - 1, S, 3 * S - 1, 3 * S, 4 * S, 300 * S].map(|now| source.written(now, 0));
         assert_eq!(written, [1, 1000, 1000, 1000, 1001, 2000, 100_001]);
         assert_eq!(source.next(300 * S, 100_001), 300 * S + 1_000_000);
+    }
+
+    /// A Pareto law of 1 s and a shape just above 1 draws next to nothing: 10 s have 5 million periods of the least length.
+    #[test]
+    fn one_call_passes_a_limited_number_of_periods() {
+        let law = Law::Pareto { mean: S, shape: 1.0 + f64::EPSILON };
+        let rng = Rng::new(1, Purpose::Source, Identity::NONE);
+        let mut source = OnOff::new((law, law), Some((12_000_000, 1500)), 0, rng);
+        let (now, mut calls) = (10 * S, 0);
+        loop {
+            let written = source.written(now, 0);
+            calls += 1;
+            if !source.is_behind(now) {
+                break;
+            }
+            assert!(written <= 4096 * calls + 1, "a packet for each on period");
+        }
+        assert_eq!(calls, 1221, "5,000,000 on periods of 1 us, 4096 a call");
     }
 
     #[test]
