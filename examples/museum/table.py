@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import fullpipe
 from fullpipe.experiments.check import Checked, Suite
-from fullpipe.own import as_algorithm
+from fullpipe.arguments import as_algorithm
 
 HERE = Path(__file__).parent
 SOURCES = {"quinn": "quinn-rs", "zquic": "zigstack", "quicly": "h2o", "quiche": "cloudflare", "gvisor": "google"}
