@@ -60,6 +60,7 @@ PLACES = {
     "flows": ["flow", "tcp", "traffic"],
     "flows source/rate": ["source-rate"],
     "flows source/on-off": ["source-on-off"],
+    "flows source/frames": ["source-frames"],
     "udp": ["udp", "traffic"],
     "udp frames": ["frames"],
     "web": ["web", "tcp", "traffic"],
@@ -74,6 +75,7 @@ WHOLE: dict[str, Any] = {
     "schedule": [{"at": "1 s", "delay": "2 ms"}],
     "source/rate": {"rate": "1 Mbit/s"},
     "source/on-off": {"on": "1 s", "off": "1 s", "rate": "1 Mbit/s"},
+    "source/frames": {"frames": "30/s", "size": "9 kB", "key_size": "9 kB", "key_every": 2},
     "frames": {"per_second": 1, "size": "9 B", "key_size": "9 B", "key_every": 2},
     "reverse": {},
 }

@@ -55,8 +55,8 @@ pub use model::Invalid;
 pub use network::Serving;
 pub use report::metrics;
 pub use report::{
-    Column, DirectionReport, FlowReport, FramesReport, GroupReport, LinkReport, PacketCount, Percentiles, Report,
-    Series, Table, TrafficReport, TransferReport, TransferState, Values,
+    Column, DirectionReport, FlowFrames, FlowReport, FramesReport, GroupReport, LinkReport, PacketCount, Percentiles,
+    Report, Series, Table, TrafficReport, TransferReport, TransferState, Values,
 };
 pub use scenario::Scenario;
 pub use transport::policy::Fault;

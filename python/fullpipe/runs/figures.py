@@ -107,6 +107,9 @@ FIRST = (
 FRAME_DELAYS = ("p50_frame_delay_s", "p95_frame_delay_s", "p99_frame_delay_s")
 """Of sources that send frames."""
 
+SOURCE = ("app_limited_fraction", *FRAME_DELAYS, "late_frames", "late_fraction")
+"""Metrics of applications, which only flows with a ``source`` have."""
+
 
 def find_metric(name: str, known: Sequence[str] | None = None) -> str:
     """The name, if it is a known metric; before a run, a metric of any scenario.
@@ -126,7 +129,8 @@ def over_flows(flows: Sequence[Table], window_s: float) -> Row:
     """Over flows, of `Result.flows`: their number, ``goodput_bps``, ``throughput_bps`` and ``payload_goodput_bps``
     together (`together_bps`), ``mean_``, ``min_`` and ``max_goodput_bps``, ``retransmits``, ``timeouts`` and
     ``fast_recoveries`` summed, ``mean_rtt_s`` and ``mean_cwnd_packets`` averaged, ``completed_flows``, and
-    ``mean_completion_s`` of those of them that began after the warm-up; of no flows their number alone.
+    ``mean_completion_s`` of those of them that began after the warm-up; metrics of applications, if there are
+    any; of no flows their number alone.
     """
     if not flows:
         return {"flows": 0}
@@ -144,7 +148,25 @@ def over_flows(flows: Sequence[Table], window_s: float) -> Row:
         "mean_cwnd_packets": _mean(flow["mean_cwnd_packets"] for flow in flows),
         "completed_flows": sum(flow["completion_s"] is not None for flow in flows),
         "mean_completion_s": _mean(flow["completion_s"] for flow in flows if not _began_in_warmup(flow)),
+        **_of_sources(flows),
     }
+
+
+def _of_sources(flows: Sequence[Table]) -> Row:
+    """Metrics of applications: ``app_limited_fraction`` and ``late_fraction`` averaged over the flows that have them,
+    the greatest percentiles of frame delays, and ``late_frames`` summed. Only where a flow has a ``source``, or frames.
+    """
+    row: Row = {}
+    for name in ("app_limited_fraction", "late_fraction"):
+        if name in flows[0]:
+            row[name] = _mean(flow[name] for flow in flows)
+    for name in FRAME_DELAYS:
+        if name in flows[0]:
+            row[name] = max((flow[name] for flow in flows if flow[name] is not None), default=None)
+    if "late_frames" in flows[0]:
+        known = [flow["late_frames"] for flow in flows if flow["late_frames"] is not None]
+        row["late_frames"] = sum(known) if known else None
+    return row
 
 
 def overall(totals: Table) -> Row:
@@ -157,7 +179,7 @@ def groups(flows: Sequence[Table], own_figures: Sequence[Table], window_s: float
     with commas), ``flows``, ``goodput_bps``, ``throughput_bps`` and ``payload_goodput_bps`` together, ``share`` of all
     groups' goodput (None where there is none), ``jain_index`` inside, ``mean_rtt_s`` and ``mean_cwnd_packets``
     averaged, ``retransmits`` and ``timeouts`` summed; and the metrics of groups from the engine (``own_figures``),
-    ``loss_rate`` and `PERCENTILES`.
+    ``loss_rate``, `PERCENTILES`, and delays of frames; `SOURCE` where a flow has a ``source``.
     """
     known = {row["name"]: row for row in own_figures}
     names = dict.fromkeys(flow["name"] for flow in flows)
@@ -181,6 +203,7 @@ def groups(flows: Sequence[Table], own_figures: Sequence[Table], window_s: float
                 "mean_rtt_s": whole["mean_rtt_s"],
                 **{key: known.get(name, {}).get(key) for key in PERCENTILES},
                 **{key: whole[key] for key in ("mean_cwnd_packets", "retransmits", "timeouts")},
+                **{key: known.get(name, {}).get(key, whole[key]) for key in SOURCE if key in whole},
             }
         )
     return rows

@@ -89,7 +89,9 @@ class Result(Outcome):
         ``throughput_bps``, ``goodput_bps`` and, without headers, ``payload_goodput_bps`` (over that; NaN without),
         ``retransmits``, ``timeouts``, ``fast_recoveries``, ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``,
         ``p99_rtt_s``, those of ``jitter_s`` where the scenario has ``measure_jitter``, ``mean_cwnd_packets``,
-        ``base_rtt_s``, ``completion_s``; where a flow has a ``source``, ``app_limited_fraction``.
+        ``base_rtt_s``, ``completion_s``. Where a flow has a ``source``: ``app_limited_fraction``. Where a flow has
+        frames: ``p50_frame_delay_s``, ``p95_frame_delay_s``, ``p99_frame_delay_s``, ``late_frames``, and
+        ``late_fraction`` (NaN for flows without frames or without a deadline).
         """
         return tables.to_arrow(self._columns["flows"])
 
@@ -366,11 +368,12 @@ LINK = (
 )
 FLOW = (
     *("goodput_bps", "mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "mean_cwnd_packets", "retransmits", "timeouts"),
-    "app_limited_fraction",
+    *("app_limited_fraction", "p99_frame_delay_s", "late_fraction"),
 )
 GROUP = (
     *("flows", "goodput_bps", "share", "jain_index", "loss_rate"),
     *("mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "retransmits", "timeouts"),
+    *("app_limited_fraction", "p99_frame_delay_s", "late_fraction"),
 )
 TRANSFERS = (
     *("count", "completed", "cut_off", "running"),

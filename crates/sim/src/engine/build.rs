@@ -88,11 +88,11 @@ impl<P: Policy> Engine<P> {
                 let start = spreads.spread(group.start);
                 let access = spreads.spread(group.tcp.access_delay);
                 let rng = Rng::new(scenario.seed, Purpose::Source, identity);
-                let source = Source::new(&group.source, &group.tcp, scenario.packet_size, start, rng);
+                let source = Source::new(&group.source, &group.tcp, scenario.packet_size, start, window, rng);
                 let segments = group.size.unwrap_or(if source.is_some() { 0 } else { u64::MAX });
                 let terms = Arc::clone(&terms);
                 let id = self.add_connection(&group.tcp, identity, route, access, segments, terms, None);
-                self.flows[id as usize].source = source;
+                self.flows[id as usize].set_source(source);
                 self.transit.log.add_flow(&self.flows[id as usize].sender.cc, start, self.transit.window.to);
                 self.transit.lost.push(0);
                 self.transit.timers.set_of(start + access, Timer::Start(id), identity);
@@ -224,7 +224,7 @@ impl<P: Policy> Engine<P> {
         let quic = tcp.quic.is_some();
         let ecn = (tcp.ecn != EcnMode::Off && !quic).then(|| Receiving::new(tcp.ecn));
         let jitter = (self.scenario.measure_jitter && web.is_none()).then(Jitter::default);
-        (quic || ecn.is_some() || jitter.is_some()).then(|| Box::new(Heed { quic, ecn, jitter }))
+        (quic || ecn.is_some() || jitter.is_some()).then(|| Box::new(Heed { quic, ecn, jitter, has_units: false }))
     }
 
     /// Stream of ACKs that take the last hop of `route` and this access delay.

@@ -112,7 +112,7 @@ impl<P: Policy> Engine<P> {
             return;
         }
         let unsent = flow.sender.stop();
-        self.stop_source(id);
+        self.stop_source(id, now);
         let flow = &mut self.flows[id as usize];
         if unsent {
             flow.stopped = true;

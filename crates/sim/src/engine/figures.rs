@@ -7,8 +7,8 @@ use crate::report::jitter::Jitter;
 use crate::report::percentiles::Histogram;
 use crate::report::transfers::{IdleLinks, Transfer};
 use crate::report::{
-    DirectionReport, FlowReport, FramesReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport,
-    TransferReport,
+    DirectionReport, FlowFrames, FlowReport, FramesReport, GroupReport, LinkReport, Percentiles, Report, Series,
+    TrafficReport, TransferReport,
 };
 use crate::scenario::order::Order;
 use crate::scenario::{Link, Tcp};
@@ -93,11 +93,13 @@ impl<P: Policy> Engine<P> {
             all_rtts.add(rtts);
             all_jitter.add(jitter);
         }
+        let frames = self.frames_of_groups();
         let report = |(name, (lost, sent, rtts, jitter)): (&str, (u64, u64, Histogram, Jitter))| GroupReport {
             name: name.to_owned(),
             loss_rate: loss_rate(lost, sent),
             rtt: rtts.percentiles(0),
             jitter: jitter.percentiles(),
+            frames: frames.get(name).map(|all| FlowFrames::new(&all.delays, all.late)),
         };
         (names.into_iter().zip(sums).map(report).collect(), all_rtts, all_jitter)
     }
@@ -124,6 +126,11 @@ impl<P: Policy> Engine<P> {
             mean_cwnd_packets: averages.cwnd,
             base_rtt_s: seconds(round_trip + 2 * flow.access),
             app_limited_fraction: flow.source.as_ref().map(|source| source.app_limited.share(averages.active)),
+            frames: flow
+                .source
+                .as_ref()
+                .and_then(|source| source.frames())
+                .map(|(all, late)| FlowFrames::new(all.delays(), late)),
             completion_s: if flow.completed == Nanos::MAX { f64::NAN } else { seconds(flow.completed - flow.started) },
         }
     }

@@ -56,7 +56,7 @@ impl<P: Policy> Engine<P> {
             let held = |flow: &Connection<P>| {
                 let heed = flow.heed.as_ref().map_or(0, |heed| heed.heap_bytes());
                 let access = flow.access_link.as_deref().map_or(0, size_of_val);
-                let source = flow.source.as_deref().map_or(0, size_of_val);
+                let source = flow.source.as_ref().map_or(0, |source| source.heap_bytes());
                 flow.sender.heap_bytes() + flow.receiver.heap_bytes() + heed + access + source
             };
             let framed = self.scenario.udp.iter().any(|group| group.frames.is_some());

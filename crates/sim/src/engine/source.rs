@@ -6,9 +6,20 @@
 use super::Engine;
 use super::timers::Timer;
 use crate::packet::Packet;
+use crate::report::percentiles::Histogram;
 use crate::traffic::connection::Life;
 use crate::transport::policy::Policy;
 use fullpipe_cc::Nanos;
+use std::collections::BTreeMap;
+
+/// Frames of a group of flows.
+#[derive(Default)]
+pub(super) struct FramesOfGroup {
+    /// Delays of delivered frames.
+    pub delays: Histogram,
+    /// Late frames, and frames that could have been late; `None` without a deadline.
+    pub late: Option<(u64, u64)>,
+}
 
 impl<P: Policy> Engine<P> {
     /// An ACK reaches the sender of an application.
@@ -69,11 +80,27 @@ impl<P: Policy> Engine<P> {
     }
 
     /// The application of flow `id` stops at `now`, if it is one that does not always have data.
-    pub(super) fn stop_source(&mut self, id: u32) {
+    pub(super) fn stop_source(&mut self, id: u32, now: Nanos) {
         let flow = &mut self.flows[id as usize];
         if let Some(source) = &mut flow.source {
-            source.stop(flow.sender.high());
+            source.stop(now, flow.sender.high());
         }
+    }
+
+    /// Frames of each group of flows that has any.
+    pub(super) fn frames_of_groups(&self) -> BTreeMap<&str, FramesOfGroup> {
+        let mut sums: BTreeMap<&str, FramesOfGroup> = BTreeMap::new();
+        let groups = self.scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
+        for (flow, group) in self.flows.iter().zip(groups) {
+            let Some((delays, late)) = flow.source.as_ref().and_then(|source| source.frames()) else { continue };
+            let all = sums.entry(group.tcp.group()).or_default();
+            all.delays.add(delays.delays());
+            if let Some((late, due)) = late {
+                let (before, before_due) = all.late.unwrap_or_default();
+                all.late = Some((before + late, before_due + due));
+            }
+        }
+        sums
     }
 
     /// Ends the time without data of flow `id` at `now`.

@@ -385,7 +385,12 @@ impl Transit {
         } else {
             flow.received += u64::from(counts);
         }
-        let urgent = flow.heed.as_mut().is_some_and(|heed| heed.on_data(&segment, counts));
+        let urgent = flow.heed.as_mut().is_some_and(|heed| {
+            if let Some(source) = flow.source.as_mut().filter(|_| heed.has_units) {
+                source.deliver_in_order(flow.receiver.expected(), segment.at);
+            }
+            heed.on_data(&segment, counts)
+        });
         if reply == Reply::Hold && !urgent {
             self.arm_ack(flow);
             return None;

@@ -416,7 +416,7 @@ pub(super) fn bytes(key: &str, value: u64, range: RangeInclusive<u64>) -> Checke
     within(key, value, range, Amount::Bytes)
 }
 
-fn whole(key: &str, value: u64, range: RangeInclusive<u64>) -> Checked {
+pub(super) fn whole(key: &str, value: u64, range: RangeInclusive<u64>) -> Checked {
     within(key, value, range, Amount::Whole)
 }
 

@@ -1,6 +1,6 @@
 //! Rules of the application of a flow.
 
-use super::check::{Checked, number, rate, time};
+use super::check::{Checked, bytes, number, rate, time, whole};
 use super::invalid::Invalid;
 use super::{FlowGroup, Law, Source};
 use crate::scenario::limits;
@@ -16,9 +16,6 @@ pub(super) fn source(at: &str, group: &FlowGroup) -> Checked {
     if group.size.is_some() {
         return Err(Invalid::Conflict { key: format!("{at}.size"), with: key });
     }
-    if group.tcp.quic.is_some() {
-        return Err(Invalid::Requires { key, what: "transport \"tcp\"".to_owned() });
-    }
     match group.source {
         Source::Bulk => Ok(()),
         Source::Rate { rate_bps } => rate(&format!("{key}.rate"), rate_bps, limits::RATE),
@@ -26,6 +23,15 @@ pub(super) fn source(at: &str, group: &FlowGroup) -> Checked {
             times(&format!("{key}.on"), on, limits::SPAN)?;
             times(&format!("{key}.off"), off, limits::SPAN)?;
             rate_bps.map_or(Ok(()), |bps| rate(&format!("{key}.rate"), bps, limits::RATE))
+        }
+        Source::Frames { per_second, size, key: key_frames, deadline } => {
+            number(&format!("{key}.frames"), per_second, limits::FRAMES_PER_SECOND)?;
+            law_within(&format!("{key}.size"), size, |value| bytes(&format!("{key}.size"), value, limits::BYTES))?;
+            if let Some(own) = key_frames {
+                bytes(&format!("{key}.key_size"), own.size, limits::BYTES)?;
+                whole(&format!("{key}.key_every"), own.every, limits::KEY_EVERY)?;
+            }
+            deadline.map_or(Ok(()), |value| time(&format!("{key}.deadline"), value, limits::DEADLINE))
         }
     }
 }

@@ -1,7 +1,9 @@
 //! A [`Report`] as tables: the name of every metric, with its unit, and its value. All displays of reports take them from here, so that
 //! no metric is missing in one of them.
 
-use super::{DirectionReport, FlowReport, GroupReport, LinkReport, Report, Series, TrafficReport, TransferReport};
+use super::{
+    DirectionReport, FlowFrames, FlowReport, GroupReport, LinkReport, Report, Series, TrafficReport, TransferReport,
+};
 
 /// Columns of one length.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,10 +88,15 @@ impl Report {
         if self.flows.iter().any(|flow| flow.app_limited_fraction.is_some()) {
             flows.columns.extend(columns("", SOURCE, &self.flows, |flow| flow));
         }
+        let mut groups = Table::of("groups", &self.groups, GROUP);
+        if self.flows.iter().any(|flow| flow.frames.is_some()) {
+            flows.columns.extend(columns("", FLOW_FRAMES, &self.flows, |flow| &flow.frames));
+            groups.columns.extend(columns("", FLOW_FRAMES, &self.groups, |group| &group.frames));
+        }
         vec![
             links,
             flows,
-            Table::of("groups", &self.groups, GROUP),
+            groups,
             transfers,
             traffic,
             Table::of_series("series", "flow", self.flow_series),
@@ -175,6 +182,15 @@ const FLOW: &[Figure<FlowReport>] = &[
 /// Where the application of any of the flows does not always have data.
 const SOURCE: &[Figure<FlowReport>] =
     &[("app_limited_fraction", Of::Number(|f| f.app_limited_fraction.unwrap_or(0.0)))];
+
+/// Where any of the flows has frames.
+const FLOW_FRAMES: &[Figure<Option<FlowFrames>>] = &[
+    ("p50_frame_delay_s", Of::Number(|f| f.map_or(f64::NAN, |frames| frames.delay.p50_s))),
+    ("p95_frame_delay_s", Of::Number(|f| f.map_or(f64::NAN, |frames| frames.delay.p95_s))),
+    ("p99_frame_delay_s", Of::Number(|f| f.map_or(f64::NAN, |frames| frames.delay.p99_s))),
+    ("late_frames", Of::Number(|f| f.map_or(f64::NAN, |frames| frames.late))),
+    ("late_fraction", Of::Number(|f| f.map_or(f64::NAN, |frames| frames.late_fraction))),
+];
 
 /// Metrics of a group that cannot be computed from those of its flows.
 const GROUP: &[Figure<GroupReport>] = &[

@@ -214,7 +214,7 @@ const LISTS: &[(&str, &[Metric])] = &[
             "frame delay",
             S,
             Less,
-            "the times from the creation of a received frame to the arrival of its last packet.",
+            "the times from the creation of a frame to its delivery: its last packet is at the receiver, and over TCP all earlier data too. Traffic, flow, group.",
             ""
         ),
     ),
@@ -369,7 +369,8 @@ const FLOWS: &[Metric] = &[
     ),
 ];
 
-const SOURCES: &[Metric] = &[metric(
+const SOURCES: &[Metric] = &[
+    metric(
     "app_limited_fraction",
     "App-limited time",
     ONE,
@@ -378,7 +379,18 @@ const SOURCES: &[Metric] = &[metric(
     "Part of the active time in which the sender has no data to send, window and pacer permit a packet, and no loss is unrepaired. Only \
      with a `source`.",
 )
-.source("draft-ietf-ccwg-bbr, section 4.1.2.4")];
+.source("draft-ietf-ccwg-bbr, section 4.1.2.4"),
+    metric(
+        "late_frames",
+        "Late frames",
+        ONE,
+        Count,
+        Less,
+        "Frames made in the interval that were not delivered within `deadline`, of those whose deadline ends in the interval. Only with frames.",
+    ),
+    metric("late_fraction", "Late frames", ONE, Fraction, Less, "Late frames over all frames whose deadline ends in the interval.")
+        .form(".3g"),
+];
 
 const GROUPS: &[Metric] = &[
     metric("flows", "Flows", ONE, Count, Neither, "Number of flows."),

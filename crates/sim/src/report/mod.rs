@@ -163,6 +163,8 @@ pub struct FlowReport {
     pub base_rtt_s: f64,
     /// Share of `active_s` in which the application kept the sender back; `None` for a flow that always has data.
     pub app_limited_fraction: Option<f64>,
+    /// Delays of its frames; `None` for a flow without frames.
+    pub frames: Option<FlowFrames>,
     /// When the last segment was acknowledged, seconds from the flow's start; NaN for a flow that did not finish.
     pub completion_s: f64,
 }
@@ -179,6 +181,8 @@ pub struct GroupReport {
     pub rtt: Percentiles,
     /// Jitter of them all.
     pub jitter: Percentiles,
+    /// Frames of them all; `None` where no flow has frames.
+    pub frames: Option<FlowFrames>,
 }
 
 /// A group of UDP or web traffic, in the measuring window; rates are over all of it.
@@ -215,6 +219,26 @@ pub struct FramesReport {
     pub received: u64,
     /// How long these took, from when they were made until then.
     pub delay: Percentiles,
+}
+
+/// Delays of the frames of a flow or of a group of flows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FlowFrames {
+    /// Delays of the frames delivered in the measurement interval, from their creation.
+    pub delay: Percentiles,
+    /// Frames made in the interval that were not delivered by their deadlines, of those whose deadlines end in it; NaN without a deadline.
+    pub late: f64,
+    /// Part of those frames that are late; NaN without any.
+    pub late_fraction: f64,
+}
+
+impl FlowFrames {
+    /// Figures of frames with these delays, of which `late.0` of `late.1` are late.
+    pub(crate) fn new(delays: &percentiles::Histogram, late: Option<(u64, u64)>) -> FlowFrames {
+        let (late, fraction) = late.map_or((f64::NAN, f64::NAN), |(late, due)| (late as f64, late as f64 / due as f64));
+        FlowFrames { delay: delays.percentiles(0), late, late_fraction: fraction }
+    }
 }
 
 /// State of a transfer when the run ends.

@@ -69,6 +69,8 @@ pub const LONGEST_PATH: usize = 127;
 pub const TRANSFERS_PER_SECOND: RangeInclusive<f64> = 1e-6..=1e6;
 /// Frames a second, as seldom and as often.
 pub const FRAMES_PER_SECOND: RangeInclusive<f64> = TRANSFERS_PER_SECOND;
+/// Delay after which a frame is late.
+pub const DEADLINE: RangeInclusive<Nanos> = MICROSECOND..=100 * SECOND;
 /// Frames from one key frame to the next.
 pub const KEY_EVERY: RangeInclusive<u64> = 1..=1_000_000;
 /// Flows, sources and users in one group.

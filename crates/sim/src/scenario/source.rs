@@ -4,8 +4,9 @@ use super::keys::{self, Key};
 use super::problem::{Problem, Wrong, listed, quoted};
 use super::reader::Reader;
 use super::render::{quantity, table};
-use super::units::{Dimension, RATE, TIME};
-use super::{Value, limits};
+use super::units::{DATA, Dimension, RATE, TIME};
+use super::{KeyFrames, Value, limits};
+use fullpipe_cc::Nanos;
 use std::ops::RangeInclusive;
 
 /// Application of a flow.
@@ -27,6 +28,17 @@ pub enum Source {
         off: Law,
         /// Bits per second in an on period; `None` for a source that always has data then.
         rate_bps: Option<u64>,
+    },
+    /// Makes frames at a constant rate.
+    Frames {
+        /// Frames per second.
+        per_second: f64,
+        /// Size of a frame, bytes on the wire.
+        size: Law,
+        /// Key frames.
+        key: Option<KeyFrames>,
+        /// Delay after which a frame is late, nanoseconds.
+        deadline: Option<Nanos>,
     },
 }
 
@@ -71,7 +83,8 @@ impl Source {
 }
 
 /// Forms of the table by the key that tells them apart, in the order in which they are looked for.
-const FORMS: [(&str, &[Key]); 2] = [("on", keys::ON_OFF_SOURCE), ("rate", keys::RATE_SOURCE)];
+const FORMS: [(&str, &[Key]); 3] =
+    [("on", keys::ON_OFF_SOURCE), ("frames", keys::FRAME_SOURCE), ("rate", keys::RATE_SOURCE)];
 
 const EXAMPLE: &str = "{ rate = \"2 Mbit/s\" }";
 
@@ -91,6 +104,7 @@ pub(super) fn read(reader: &Reader) -> Result<Source, Problem> {
     let inner = Reader::new(table, reader.at("source"), keys.iter().map(|key| key.name).collect())?;
     match form {
         "on" => on_off(&inner),
+        "frames" => frames(&inner),
         _ => Ok(Source::Rate { rate_bps: required(&inner, "rate", "\"2 Mbit/s\"", rate(&inner)?)? }),
     }
 }
@@ -103,6 +117,34 @@ fn on_off(reader: &Reader) -> Result<Source, Problem> {
     };
     let period = |key| required(reader, key, "\"1 s\"", law(reader, key, &TIME, limits::SPAN)?);
     Ok(Source::OnOff { on: period("on")?, off: period("off")?, rate_bps })
+}
+
+fn frames(reader: &Reader) -> Result<Source, Problem> {
+    let per_second = frames_per_second(reader)?;
+    let size = required(reader, "size", "\"20 kB\"", law(reader, "size", &DATA, limits::BYTES)?)?;
+    let key_size = reader.quantity("key_size", &DATA, limits::BYTES)?;
+    let key = match (key_size, reader.whole("key_every", limits::KEY_EVERY)?) {
+        (Some(size), Some(every)) => Some(KeyFrames { size, every }),
+        (None, None) => None,
+        (Some(_), None) => return Err(reader.missing("key_every", "150")),
+        (None, Some(_)) => return Err(reader.missing("key_size", "\"40 kB\"")),
+    };
+    Ok(Source::Frames { per_second, size, key, deadline: reader.quantity("deadline", &TIME, limits::DEADLINE)? })
+}
+
+/// Frames per second from text such as `30/s`.
+fn frames_per_second(reader: &Reader) -> Result<f64, Problem> {
+    const EXAMPLE: &str = "\"30/s\"";
+    let text = reader.text("frames", EXAMPLE)?.unwrap_or_default();
+    let number = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
+    let Some(found) = number else {
+        return Err(reader.problem("frames", format!("{} is not a rate of frames; write e.g. {EXAMPLE}", quoted(text))));
+    };
+    if limits::FRAMES_PER_SECOND.contains(&found) {
+        return Ok(found);
+    }
+    let allowed = "0.000001/s to 1000000/s".to_owned();
+    Err(reader.problem("frames", Wrong::OutOfRange { got: quoted(text), allowed }))
 }
 
 fn rate(reader: &Reader) -> Result<Option<u64>, Problem> {
@@ -157,6 +199,14 @@ pub(super) fn write(source: &Source) -> Value {
             ("off", write_law(*off, &TIME)),
             ("rate", rate_bps.map_or("unlimited".into(), |rate| quantity(&RATE, rate))),
         ]),
+        Source::Frames { per_second, size, key, deadline } => {
+            let mut pairs = vec![("frames", format!("{per_second}/s").into()), ("size", write_law(*size, &DATA))];
+            if let Some(KeyFrames { size, every }) = *key {
+                pairs.extend([("key_size", quantity(&DATA, size)), ("key_every", Value::Integer(every as i64))]);
+            }
+            pairs.extend(deadline.map(|deadline| ("deadline", quantity(&TIME, deadline))));
+            table(pairs)
+        }
     }
 }
 
@@ -209,15 +259,20 @@ mod tests {
     }
 
     #[test]
-    fn sources_conflict_with_a_size_and_with_quic() {
-        for (source, key) in [
-            ("{ rate = \"1 Mbit/s\" }, size = \"9 kB\"", "size"),
-            ("{ rate = \"1 Mbit/s\" }, transport = \"quic\"", "source"),
-        ] {
-            let problem = read_text(source).expect_err(source);
-            assert!(problem.starts_with(&format!("flows[0].{key}: ")), "{source}: {problem}");
-        }
-        assert_eq!(read_text("\"bulk\", transport = \"quic\""), Ok(Source::Bulk));
+    fn sources_conflict_with_a_size() {
+        let problem = read_text("{ rate = \"1 Mbit/s\" }, size = \"9 kB\"").expect_err("two amounts of data");
+        assert!(problem.starts_with("flows[0].size: "), "{problem}");
+        let over_quic = read_text("{ rate = \"1 Mbit/s\" }, transport = \"quic\"");
+        assert_eq!(over_quic, Ok(Source::Rate { rate_bps: 1_000_000 }));
+    }
+
+    #[test]
+    fn frames_have_key_frames_and_a_deadline() {
+        let frames = |size, key, deadline| Ok(Source::Frames { per_second: 30.0, size, key, deadline });
+        assert_eq!(read_text("{ frames = \"30/s\", size = \"20 kB\" }"), frames(Law::Constant(20_000), None, None));
+        let text = "{ frames = \"30 /s\", size = \"uniform 1 kB 3 kB\", key_size = \"9 kB\", key_every = 150, deadline = \"150 ms\" }";
+        let key = Some(KeyFrames { size: 9000, every: 150 });
+        assert_eq!(read_text(text), frames(Law::Uniform { low: 1000, high: 3000 }, key, Some(150_000_000)));
     }
 
     #[test]
@@ -234,6 +289,13 @@ mod tests {
             ("{ on = \"uniform 3 s 1 s\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
             ("{ on = \"uniform 3 s\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
             ("{ on = \"pareto 1 s 1\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
+            ("{ frames = \"30\", size = \"1 kB\" }", "source.frames"),
+            ("{ frames = 30, size = \"1 kB\" }", "source.frames"),
+            ("{ frames = \"0/s\", size = \"1 kB\" }", "source.frames"),
+            ("{ frames = \"30/s\" }", "source.size"),
+            ("{ frames = \"30/s\", size = \"1 kB\", key_every = 9 }", "source.key_size"),
+            ("{ frames = \"30/s\", size = \"1 kB\", deadline = \"0 s\" }", "source.deadline"),
+            ("{ rate = \"1 Mbit/s\", deadline = \"1 s\" }", "source.deadline"),
             ("{ on = \"exponential\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
         ] {
             let problem = read_text(source).expect_err(source);

@@ -34,9 +34,6 @@ pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<Flo
     if size.is_some() && !source.is_bulk() {
         return Err(reader.problem("size", "size conflicts with source; write one of the two"));
     }
-    if tcp.quic.is_some() && !source.is_bulk() {
-        return Err(reader.problem("source", "source requires transport = \"tcp\", or \"bulk\""));
-    }
     Ok(FlowGroup { tcp, count: count(&reader)?, start, stop, size, source })
 }
 

@@ -66,7 +66,7 @@ pub struct Connection<P = Controller> {
 }
 
 /// Parts of a receiver that look at every segment, for connections that need them: decided when they begin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Heed {
     /// The transport is QUIC.
     pub quic: bool,
@@ -74,6 +74,8 @@ pub struct Heed {
     pub ecn: Option<Receiving>,
     /// Jitter of one-way delays, if it is measured.
     pub jitter: Option<Jitter>,
+    /// The application's data comes in units, whose delivery is measured.
+    pub has_units: bool,
 }
 
 impl Heed {
@@ -108,6 +110,15 @@ impl<P: Policy> Connection<P> {
 }
 
 impl<P> Connection<P> {
+    /// Sets the application. The receiver looks at every segment where data comes in units.
+    pub fn set_source(&mut self, source: Option<Box<Source>>) {
+        if source.as_ref().is_some_and(|source| source.delivery.is_some()) {
+            self.heed.get_or_insert_default().has_units = true;
+            self.direct = None;
+        }
+        self.source = source;
+    }
+
     /// Whether the transport is QUIC.
     #[inline(always)]
     pub fn is_quic(&self) -> bool {

@@ -3,6 +3,7 @@
 
 use crate::report::percentiles::{Histogram, Percentiles};
 use crate::scenario::Frames;
+use crate::traffic::source::frames;
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 use std::collections::VecDeque;
@@ -132,7 +133,7 @@ impl FrameSource {
 
     /// When a frame is made, by the sender's time: as exact as a double is, to a nanosecond in the first 100 days.
     fn made(&self, number: u64) -> Nanos {
-        self.begin.saturating_add((number as f64 * 1e9 / self.law.per_second) as Nanos)
+        frames::made(self.begin, number, self.law.per_second)
     }
 }
 

@@ -109,6 +109,11 @@ impl Receiver {
         }
     }
 
+    /// Next segment expected.
+    pub fn expected(&self) -> u64 {
+        self.next
+    }
+
     /// Whether a compressed ACK must leave before segment `seq` (modulo 2^32) is taken, because `seq` would displace a SACK block.
     #[inline(always)]
     pub fn must_report_before(&self, seq: u32) -> bool {

@@ -363,7 +363,7 @@ impl Dice {
 
     /// Applications of flows without a size.
     fn sources(&mut self, scenario: &mut Scenario) {
-        for group in scenario.flows.iter_mut().filter(|group| group.size.is_none() && group.tcp.quic.is_none()) {
+        for group in scenario.flows.iter_mut().filter(|group| group.size.is_none()) {
             group.source = self.source();
             group.tcp.idle = self.pick(&IdleRule::ALL);
         }
@@ -371,9 +371,15 @@ impl Dice {
 
     fn source(&mut self) -> Source {
         let rate_bps = self.any(1..=10_000_000_000_000, 50_000..=5_000_000);
-        match self.bits() % 3 {
+        match self.bits() % 4 {
             0 => Source::Bulk,
             1 => Source::Rate { rate_bps },
+            2 => Source::Frames {
+                per_second: self.pick(&[1.0, 30.0, 1000.0]),
+                size: self.data_law(),
+                key: self.pick(&[None, Some(KeyFrames { size: 50_000, every: 7 })]),
+                deadline: self.pick(&[None, Some(100 * MS)]),
+            },
             _ => Source::OnOff { on: self.law(), off: self.law(), rate_bps: self.pick(&[None, Some(rate_bps)]) },
         }
     }
@@ -386,6 +392,18 @@ impl Dice {
             1 => Law::Exponential { mean: a },
             2 => Law::Uniform { low: a.min(b), high: a.max(b) },
             3 => Law::Pareto { mean: a, shape: self.pick(&[1.0 + f64::EPSILON, 1.2, 100.0]) },
+            _ => Law::Lognormal { mean: a, deviation: b },
+        }
+    }
+
+    /// Law of the size of a frame.
+    fn data_law(&mut self) -> Law {
+        let (a, b) = (self.any(1..=1_000_000, 100..=20_000), self.any(1..=1_000_000, 100..=20_000));
+        match self.bits() % 5 {
+            0 => Law::Constant(a),
+            1 => Law::Exponential { mean: a },
+            2 => Law::Uniform { low: a.min(b), high: a.max(b) },
+            3 => Law::Pareto { mean: a, shape: self.pick(&[1.2, 100.0]) },
             _ => Law::Lognormal { mean: a, deviation: b },
         }
     }

@@ -1,6 +1,6 @@
 //! What holds of the report of every scenario.
 
-use fullpipe_sim::scenario::{Arrivals, Buffer, EcnMode, Link};
+use fullpipe_sim::scenario::{Arrivals, Buffer, EcnMode, Link, Source};
 use fullpipe_sim::{
     DirectionReport, FramesReport, Percentiles, Report, Scenario, Serving, Stopped, TrafficReport, run, run_served,
 };
@@ -198,6 +198,10 @@ impl Findings {
             let fraction = flow.app_limited_fraction;
             let part = fraction.is_none_or(|x| x.is_nan() && flow.active_s == 0.0 || (0.0..=1.0).contains(&x));
             self.expect("a part of the time without data", part, flow);
+            let framed = matches!(group.source, Source::Frames { .. });
+            self.expect("only with frames", flow.frames.is_some() == framed, flow);
+            let late = flow.frames.map_or(0.0, |frames| frames.late_fraction);
+            self.expect("a part of the frames", late.is_nan() || (0.0..=1.0).contains(&late), flow);
             self.expect("only with an application", fraction.is_some() != group.source.is_bulk(), flow);
         }
     }

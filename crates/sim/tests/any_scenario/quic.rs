@@ -2,7 +2,7 @@
 
 use crate::{asked_for, dice, fault};
 use fullpipe_sim::Scenario;
-use fullpipe_sim::model::{Quic, Recovery, Source, Tcp};
+use fullpipe_sim::model::{Quic, Recovery, Tcp};
 
 /// Scenario of a number, over QUIC. The keys of QUIC follow from the number, so that the scenarios over TCP stay as they are.
 fn scenario(number: u64) -> Scenario {
@@ -13,7 +13,6 @@ fn scenario(number: u64) -> Scenario {
         ack_delay: pick(1, [25_000_000, 0, 1_000_000, 16_383_000_000]),
         ack_reorder: pick(2, [1, 0, 3, 1_000_000]) as u32,
     };
-    scenario.flows.iter_mut().for_each(|group| group.source = Source::Bulk);
     let flows = scenario.flows.iter_mut().map(|group| &mut group.tcp);
     for tcp in flows.chain(scenario.web.iter_mut().map(|web| &mut web.tcp)) {
         let given = tcp.clone();

@@ -180,6 +180,11 @@ fn source() -> impl Strategy<Value = Source> {
     let rate = || 1..10_000_000_000_u64;
     prop_oneof![
         rate().prop_map(|rate_bps| Source::Rate { rate_bps }),
+        (1e-6..1e6f64, law(), prop::option::of((1..9999_u64, 1..999_u64)), prop::option::of(1000..9_999_999_u64))
+            .prop_map(|(per_second, size, key, deadline)| {
+                let key = key.map(|(size, every)| KeyFrames { size, every });
+                Source::Frames { per_second, size, key, deadline }
+            }),
         (law(), law(), prop::option::of(rate())).prop_map(|(on, off, rate_bps)| Source::OnOff { on, off, rate_bps }),
     ]
 }

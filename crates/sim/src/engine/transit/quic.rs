@@ -16,8 +16,11 @@ impl Transit {
             flow.duplicates += u64::from(counts);
             return None;
         }
-        let is_new = flow.sender.take_packet(segment.seq, segment.at, segment.marks.ecn() == Ecn::Ce);
-        *(if is_new { &mut flow.received } else { &mut flow.duplicates }) += u64::from(counts);
+        let new = flow.sender.take_packet(segment.seq, segment.at, segment.marks.ecn() == Ecn::Ce);
+        *(if new.is_some() { &mut flow.received } else { &mut flow.duplicates }) += u64::from(counts);
+        if let (Some(number), Some(source)) = (new, &mut flow.source) {
+            source.deliver_packet(number, segment.at);
+        }
         if let Some(heed) = &mut flow.heed {
             heed.on_data(&segment, counts);
         }

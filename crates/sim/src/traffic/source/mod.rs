@@ -1,14 +1,18 @@
 //! Application of a flow that does not always have data: when it writes, and how much. Times are on the flow's own clock.
 
+pub mod frames;
 mod law;
 mod paced;
+pub mod units;
 
 use crate::rng::Rng;
 use crate::scenario::{self, Tcp};
 use crate::transport::validation::Validation;
 use crate::window::Window;
+use frames::Frames;
 use fullpipe_cc::Nanos;
 use paced::{OnOff, Ticks};
+use units::{FrameDelays, Units};
 
 /// Application of one flow, and what the connection keeps for it.
 #[derive(Debug)]
@@ -16,48 +20,74 @@ pub struct Source {
     writer: Writer,
     /// Packets written.
     written: u64,
-    /// The application writes no more.
-    stopped: bool,
     /// Time of the timer for the next write, on the loop's clock.
     pub timer_at: Nanos,
     /// Whether the window limits the sender, and its restart after idle time.
     pub validation: Validation,
     /// Time without data to send.
     pub app_limited: AppLimitedTime,
+    /// Delivery of its units of data, if it has any.
+    pub delivery: Option<Delivery>,
+    /// Time at which it stopped.
+    stopped_at: Option<Nanos>,
+}
+
+/// Units of data of a source, and their delays.
+#[derive(Debug)]
+pub struct Delivery {
+    units: Units,
+    delays: FrameDelays,
 }
 
 #[derive(Debug)]
 enum Writer {
     Rate(Ticks),
     OnOff(OnOff),
+    Frames(Frames),
 }
 
 impl Source {
     /// Source of a flow that begins at `begin`; `None` for one that always has data.
-    pub fn new(source: &scenario::Source, tcp: &Tcp, packet_size: u32, begin: Nanos, rng: Rng) -> Option<Box<Source>> {
+    pub fn new(
+        source: &scenario::Source,
+        tcp: &Tcp,
+        packet_size: u32,
+        begin: Nanos,
+        window: Window,
+        rng: Rng,
+    ) -> Option<Box<Source>> {
+        let mut delivery = None;
         let writer = match *source {
             scenario::Source::Bulk => return None,
             scenario::Source::Rate { rate_bps } => Writer::Rate(Ticks::new(begin, rate_bps, packet_size)),
             scenario::Source::OnOff { on, off, rate_bps } => {
                 Writer::OnOff(OnOff::new((on, off), rate_bps.map(|rate| (rate, packet_size)), begin, rng))
             }
+            scenario::Source::Frames { per_second, size, key, deadline } => {
+                delivery = Some(Delivery { units: Units::default(), delays: FrameDelays::new(window, deadline) });
+                Writer::Frames(Frames::new(per_second, size, key, packet_size, begin, rng))
+            }
         };
         Some(Box::new(Source {
             writer,
             written: 0,
-            stopped: false,
             timer_at: Nanos::MAX,
             validation: Validation::new(tcp.idle, tcp.initial_window, begin),
             app_limited: AppLimitedTime::default(),
+            delivery,
+            stopped_at: None,
         }))
     }
 
     /// Number of packets written up to `now`, of which `sent` have been sent.
     pub fn written(&mut self, now: Nanos, sent: u64) -> u64 {
-        if !self.stopped {
+        if !self.is_stopped() {
             self.written = match &mut self.writer {
                 Writer::Rate(ticks) => ticks.until(now),
                 Writer::OnOff(periods) => periods.written(now, sent),
+                Writer::Frames(frames) => {
+                    self.delivery.as_mut().map_or(0, |delivery| frames.write(now, &mut delivery.units))
+                }
             };
         }
         self.written
@@ -67,23 +97,58 @@ impl Source {
     /// unsent data asks by itself, so no event is needed for each packet that waits.
     pub fn next_write(&self, now: Nanos, has_unsent: bool) -> Nanos {
         match &self.writer {
-            _ if self.stopped => Nanos::MAX,
+            _ if self.is_stopped() => Nanos::MAX,
             Writer::OnOff(periods) if periods.is_behind(now) => now,
             Writer::OnOff(periods) if periods.is_unlimited() || !has_unsent => periods.next(now, self.written),
             Writer::Rate(ticks) if !has_unsent => ticks.time(self.written),
+            Writer::Frames(frames) if !has_unsent || frames.next() <= now => frames.next().max(now),
             _ => Nanos::MAX,
         }
     }
 
-    /// The application writes nothing from now on, and what it has written and not sent, beyond `sent` packets, is discarded.
-    pub fn stop(&mut self, sent: u64) {
-        self.stopped = true;
+    /// The application writes nothing after `now`, and what it has written and not sent, beyond `sent` packets, is discarded.
+    pub fn stop(&mut self, now: Nanos, sent: u64) {
+        self.stopped_at = Some(now);
         self.written = self.written.min(sent);
     }
 
     /// Whether the application writes no more.
     pub fn is_stopped(&self) -> bool {
-        self.stopped
+        self.stopped_at.is_some()
+    }
+
+    /// Every packet below `next` is at the receiver at `at`.
+    pub fn deliver_in_order(&mut self, next: u64, at: Nanos) {
+        let Some(delivery) = &mut self.delivery else { return };
+        while let Some(unit) = delivery.units.deliver_in_order(next) {
+            delivery.delays.count(unit.made, at);
+        }
+    }
+
+    /// Packet `number` is at the receiver at `at`, where units do not wait for each other.
+    pub fn deliver_packet(&mut self, number: u64, at: Nanos) {
+        let Some(delivery) = &mut self.delivery else { return };
+        if let Some(unit) = delivery.units.deliver_packet(number) {
+            delivery.delays.count(unit.made, at);
+        }
+    }
+
+    /// Delays of its frames, if it has any, and the numbers of late frames and of frames that could have been late.
+    pub fn frames(&self) -> Option<(&FrameDelays, Option<(u64, u64)>)> {
+        let (Writer::Frames(frames), Some(delivery)) = (&self.writer, &self.delivery) else { return None };
+        let late = delivery.delays.due().map(|(from, to)| {
+            let to = self.stopped_at.map_or(to, |stopped| to.min(stopped + 1));
+            let due = frames.before(to).saturating_sub(frames.before(from));
+            (due.saturating_sub(delivery.delays.on_time()), due)
+        });
+        Some((&delivery.delays, late))
+    }
+
+    /// Heap memory in bytes, its own included.
+    pub fn heap_bytes(&self) -> usize {
+        let delivery = self.delivery.as_ref();
+        let parts = delivery.map_or(0, |one| one.units.heap_bytes() + one.delays.delays().heap_bytes());
+        size_of::<Source>() + parts
     }
 }
 

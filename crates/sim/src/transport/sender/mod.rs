@@ -410,6 +410,9 @@ impl<P: Policy> Sender<P> {
     /// Rate samples of segments sent from now on are limited by the application, until everything in the network has arrived.
     fn note_app_limited(&mut self) {
         let in_flight = self.in_network();
+        if let Some(quic) = &mut self.quic {
+            return quic.mark_app_limited();
+        }
         if let Some(sampler) = &mut self.outstanding.rate {
             sampler.on_app_limited(in_flight);
         }

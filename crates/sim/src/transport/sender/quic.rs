@@ -25,13 +25,13 @@ impl<P: Policy> Sender<P> {
         self.quic.as_deref_mut().map(|quic| &mut quic.receiver)
     }
 
-    /// Handles the arrival of a packet, of which `low` is the number modulo 2^32. Returns whether its data is new.
-    pub fn take_packet(&mut self, low: u32, at: Nanos, ce: bool) -> bool {
-        let Some(quic) = &mut self.quic else { return false };
+    /// Handles the arrival of a packet, of which `low` is the number modulo 2^32. Returns the number of its datagram of data if that is new.
+    pub fn take_packet(&mut self, low: u32, at: Nanos, ce: bool) -> Option<u64> {
+        let quic = self.quic.as_mut()?;
         let number = quic.receiver.number(low);
         // A packet that is forgotten was declared lost long ago, and its data was sent again.
-        let Some(chunk) = quic.flight.get(number).map(|record| record.chunk) else { return false };
-        quic.receiver.take(number, chunk, at, ce)
+        let chunk = quic.flight.get(number)?.chunk;
+        quic.receiver.take(number, chunk, at, ce).then_some(chunk)
     }
 
     /// Handles an ACK.
@@ -279,7 +279,7 @@ impl<P: Policy> Sender<P> {
     }
 
     /// Time at which the pacer lets the next packet leave; 0 without pacing.
-    fn next_departure(&self, quic: &Connection) -> Nanos {
+    pub(super) fn next_departure(&self, quic: &Connection) -> Nanos {
         if !quic.paced {
             return 0;
         }

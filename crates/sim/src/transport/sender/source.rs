@@ -27,7 +27,10 @@ impl<P: Policy> Sender<P> {
     /// Time from which the sender has nothing to send while window and pacer permit a packet and no loss is unrepaired; `None` if it has
     /// something to send, or must not send.
     pub fn app_limited_from(&self, now: Nanos) -> Option<Nanos> {
-        let allowed = self.pacer.as_ref().map_or(0, |pacer| pacer.next());
+        let allowed = match &self.quic {
+            Some(quic) => self.next_departure(quic),
+            None => self.pacer.as_ref().map_or(0, |pacer| pacer.next()),
+        };
         self.lacks_data().then(|| now.max(allowed))
     }
 
@@ -62,7 +65,10 @@ impl<P: Policy> Sender<P> {
 
     fn lacks_data(&self) -> bool {
         let room = self.in_network() < self.window().min(self.progress.max_window.into());
-        let repaired = self.fast_path || self.repair.tally(&self.progress, &self.outstanding).lost == 0;
+        let repaired = match &self.quic {
+            Some(quic) => !quic.has_waiting(),
+            None => self.fast_path || self.repair.tally(&self.progress, &self.outstanding).lost == 0,
+        };
         !self.has_unsent() && room && repaired
     }
 
