@@ -63,7 +63,7 @@ impl<P: Policy> Engine<P> {
 
     fn set_changes(&mut self) {
         for place in 0..self.transit.network.served.len() {
-            self.transit.await_change(place as u32);
+            self.transit.attend_to(place as u32);
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::Engine;
 use super::timers::Timer;
-use crate::network::served::Departed;
 use crate::packet::{Kind, Packet};
 use crate::transport::policy::Policy;
 use fullpipe_cc::Nanos;
@@ -17,35 +16,21 @@ impl<P: Policy> Engine<P> {
 
     /// Passes on packets that have left a served link.
     #[inline(never)]
-    pub(super) fn hand_on(&mut self, place: u32) {
-        let (mut departed, mut stock) = self.transit.network.served[place as usize].take_departed();
-        for &Departed { at, place } in &departed {
-            let packet = Packet { at, ..stock.take(place).packet };
-            self.leave(packet);
+    fn hand_on(&mut self, place: u32) {
+        while let Some(packet) = self.transit.network.served[place as usize].next_departed() {
+            self.leave(&packet, packet.at);
         }
-        departed.clear();
-        // No path crosses a link twice, so no packet has arrived or left meanwhile.
-        self.transit.network.served[place as usize].give_back(departed, stock);
     }
 
     /// Serves links up to `end`, the end of the run. Their timers may be set for later.
     #[cold]
     #[inline(never)]
     pub(super) fn take_last_turns(&mut self, end: Nanos) {
-        let places = 0..self.transit.network.served.len() as u32;
         loop {
-            let served = &mut self.transit.network.served;
-            if let Some(place) = places.clone().find(|&place| served[place as usize].has_coming()) {
-                self.transit.let_in(place);
-                continue;
-            }
-            if let Some(place) = places.clone().find(|&place| served[place as usize].has_departed()) {
-                self.hand_on(place);
-                continue;
-            }
-            let turn = |place: &u32| self.transit.network.served[*place as usize].turn();
-            let Some(place) = places.clone().min_by_key(turn) else { return };
-            let now = turn(&place);
+            let due = |place: &u32| self.transit.network.served[*place as usize].due();
+            let places = 0..self.transit.network.served.len() as u32;
+            let Some(place) = places.min_by_key(due) else { return };
+            let now = due(&place);
             if now >= end {
                 return;
             }
@@ -58,21 +43,22 @@ impl<P: Policy> Engine<P> {
     pub(super) fn change(&mut self, place: u32, now: Nanos) {
         let mut packet = Packet::default();
         if self.transit.change(place, now, &mut packet) {
-            self.leave(packet);
+            self.leave(&packet, packet.at);
         }
     }
 
-    /// Passes on a packet that has left a served link.
+    /// Passes on a packet that has left a served link, and reaches the far end at `at`.
     #[inline(always)]
-    pub(super) fn leave(&mut self, packet: Packet) {
+    pub(super) fn leave(&mut self, packet: &Packet, at: Nanos) {
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
+            let packet = Packet { at, ..*packet };
             if source.frames.is_some() {
                 return self.leave_of_frame(packet);
             }
             source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));
         } else {
-            self.transit.leave(&mut self.flows[packet.flow as usize], packet);
+            self.transit.leave(&mut self.flows[packet.flow as usize], packet, at);
         }
     }
 

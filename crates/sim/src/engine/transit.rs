@@ -7,7 +7,8 @@ mod quic;
 use crate::engine::burst::{self, Rest};
 use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
-use crate::network::{End, Hop, Network, Route};
+use crate::network::served::{Accepted, Order, Request};
+use crate::network::{Direct, End, Hop, Network, Route};
 use crate::packet::{AckNote, Kind, NoteSlot, Notes, Packet, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
@@ -153,8 +154,10 @@ impl Transit {
     #[inline(always)]
     pub fn send<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
         match flow.direct {
-            Some(direct) => self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now)),
-            None => self.send_in_general(flow, seq, at, now, new),
+            Some(direct @ Direct { there: Some(there), .. }) => {
+                self.send_direct(flow, there, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
+            }
+            _ => self.send_in_general(flow, seq, at, now, new),
         }
     }
 
@@ -240,7 +243,7 @@ impl Transit {
             return false;
         }
         if hop.then == Kind::Received {
-            self.deliver_by_call(flow, (&*packet).into());
+            self.receive(flow, (&*packet).into());
             return false;
         }
         true
@@ -248,96 +251,91 @@ impl Transit {
 
     /// Hands a packet to a link that follows a trace or is served. Returns whether a packet is sent, this one or another one in its place,
     /// whose arrival time at the far end is then known.
-    #[inline(never)]
+    #[inline(always)]
     fn offer(&mut self, route: Route, hop: Hop, packet: &mut Packet, size: u32, ahead: bool) -> bool {
         match hop.end {
             End::Fifo(_) => unreachable!("needs no call"),
-            End::Traced(place) => {
-                let link = &mut self.network.traced[place as usize];
-                if self.by_timer && !ahead {
-                    link.pass(packet.at);
-                }
-                let Some(departure) = link.accept(packet.at, size) else {
-                    self.lose(packet);
-                    return false;
-                };
-                packet.at = departure + link.delay;
-                true
-            }
+            End::Traced(place) => self.offer_traced(place, packet, size, ahead),
             End::Served(place) => self.offer_served(place, route, packet, size, ahead),
         }
+    }
+
+    /// Hands a packet to a link that follows a trace.
+    #[inline(never)]
+    fn offer_traced(&mut self, place: u32, packet: &mut Packet, size: u32, ahead: bool) -> bool {
+        let link = &mut self.network.traced[place as usize];
+        if self.by_timer && !ahead {
+            link.pass(packet.at);
+        }
+        let Some(departure) = link.accept(packet.at, size) else {
+            self.lose(packet);
+            return false;
+        };
+        packet.at = departure + link.delay;
+        true
     }
 
     /// Hands a packet to a served link. It may have to wait for its event if its time is ahead of the loop's.
     #[inline(always)]
     fn offer_served(&mut self, place: u32, route: Route, packet: &mut Packet, size: u32, ahead: bool) -> bool {
-        let link = &mut self.network.served[place as usize];
-        if !ahead {
-            link.comes();
-        } else if !link.takes_ahead(packet.at) {
-            let before = self.network.hop(route, packet.hop - 1).direction;
-            self.schedule.push(before, packet);
-            return false;
+        let order = match (ahead, self.by_timer) {
+            (true, _) => Order::Ahead,
+            (false, true) => Order::Last,
+            (false, false) => Order::First,
+        };
+        match self.network.served[place as usize].accept(packet, size, order) {
+            Accepted::Early => {
+                let before = self.network.hop(route, packet.hop - 1).direction;
+                self.schedule.push(before, packet);
+                false
+            }
+            accepted => {
+                self.attend_to(place);
+                accepted == Accepted::Sent
+            }
         }
-        let sent = link.accept(packet, size, self.by_timer && !ahead);
-        if link.wants_attention() {
-            self.attend_to(place);
-        }
-        sent
     }
 
     /// Serves a link, whose next packet is due.
     #[inline]
     pub fn serve(&mut self, place: u32, now: Nanos) {
         self.network.served[place as usize].serve(now);
-        self.settle(place);
-    }
-
-    /// Queues the arrivals of a served link.
-    #[cold]
-    pub fn let_in(&mut self, place: u32) {
-        self.network.served[place as usize].let_in(0);
-        self.settle(place);
+        self.attend_to(place);
     }
 
     /// Applies a scheduled change of a link. Returns whether a packet leaves because of it.
     pub fn change(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
         let sent = self.network.served[place as usize].change(now, packet);
-        self.await_change(place);
-        self.settle(place);
+        self.attend_to(place);
         sent
     }
 
-    /// Sets the timer of the next scheduled change of a link.
-    pub fn await_change(&mut self, place: u32) {
-        let next = self.network.served[place as usize].next_change();
-        if next < Nanos::MAX {
-            self.timers.set(next, Timer::Change(place));
-        }
-    }
-
-    /// Counts the losses of a served link, and sets its timer.
+    /// Handles the requests of a served link.
     #[inline(always)]
-    fn settle(&mut self, place: u32) {
-        if self.network.served[place as usize].wants_attention() {
-            self.attend_to(place);
+    pub fn attend_to(&mut self, place: u32) {
+        while let Some(request) = self.network.served[place as usize].poll() {
+            self.grant(place, request);
         }
     }
 
     #[inline(never)]
-    fn attend_to(&mut self, place: u32) {
-        if let Some(at) = self.network.served[place as usize].call_at() {
-            self.timers.set(at, Timer::Turn(place));
-        }
-        while let Some(lost) = self.network.served[place as usize].lost() {
-            self.lose(&lost);
+    fn grant(&mut self, place: u32, request: Request) {
+        match request {
+            Request::Serve(at) => self.timers.set(at, Timer::Turn(place)),
+            Request::Change(at) => self.timers.set(at, Timer::Change(place)),
+            Request::Lose(packet) => self.lose(&packet),
         }
     }
 
-    /// Moves on a segment or an ACK of `flow` that has left a served link.
+    /// Moves on a segment or an ACK of `flow` that has left a served link, and reaches the far end at `at`.
     #[inline(always)]
-    pub fn leave<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
+    pub fn leave<P: Policy>(&mut self, flow: &mut Connection<P>, packet: &Packet, at: Nanos) {
         let hop = self.network.hop(flow.route, packet.hop);
+        if hop.runs_on && hop.then == Kind::Received {
+            // Without a copy of the packet, which would cause a store-to-load forwarding stall.
+            return self.receive(flow, Segment { at, hop: packet.hop + 1, ..packet.into() });
+        }
+        let mut packet = Packet { at, ..*packet };
         if self.goes_on(flow, hop, &mut packet) {
             self.carry(flow, &mut packet, true);
         }
@@ -352,6 +350,15 @@ impl Transit {
             Kind::Syn | Kind::SynAck => {}
             Kind::Datagram => self.count_lost(packet.at),
             _ => self.count_lost_segment(packet.flow, packet.at),
+        }
+    }
+
+    /// Delivers a segment that has left a link, and moves on its ACK, if there is one.
+    #[inline(always)]
+    fn receive<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
+        match flow.direct {
+            Some(direct) if segment.incarnation == flow.incarnation => self.receive_direct(flow, direct, segment),
+            _ => self.deliver_by_call(flow, segment),
         }
     }
 

@@ -37,9 +37,9 @@ pub struct Route {
 /// Route over one FIFO link and back, on which no packet needs an event before its ACK arrives: indices among [`Network::fifos`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direct {
-    /// Direction of the data.
-    pub there: u32,
-    /// Direction of the ACKs.
+    /// FIFO link of the data; `None` where another kind of link takes them.
+    pub there: Option<u32>,
+    /// FIFO link of the ACKs.
     pub back: u32,
 }
 
@@ -220,10 +220,9 @@ impl Network {
     pub fn direct(&self, route: Route) -> Option<Direct> {
         let (first, second) = (self.hop(route, 0), self.hop(route, 1));
         let short = (route.data_hops, route.hops) == (1, 2) && first.runs_on;
-        match (first.end, second.end) {
-            (End::Fifo(there), End::Fifo(back)) if short => Some(Direct { there, back }),
-            _ => None,
-        }
+        let End::Fifo(back) = second.end else { return None };
+        let there = if let End::Fifo(there) = first.end { Some(there) } else { None };
+        short.then_some(Direct { there, back })
     }
 }
 

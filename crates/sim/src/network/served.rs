@@ -5,6 +5,9 @@
 //! then it lets the arrivals in and takes its turns, in the order of time, many of both in one call. A link whose wire takes no time, or
 //! that a schedule changes, lets each packet in when it comes, and is woken for each turn.
 //!
+//! The loop uses six methods: [`Served::accept`], [`Served::serve`], [`Served::change`], [`Served::poll`], [`Served::next_departed`], and
+//! [`Served::due`].
+//!
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
 //! room for one that comes at `now`. The clock counts whole nanoseconds: of packets that take less than one each, several leave at
 //! one instant, each in a separate call, and records of that instant may be made between two of them.
@@ -26,6 +29,7 @@ use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 use port::{Load, Port};
+use std::collections::VecDeque;
 
 /// See the head of the file.
 #[derive(Debug)]
@@ -33,9 +37,11 @@ pub struct Served {
     queue: Any,
     /// Arrivals that have not been let in, in their order.
     coming: Vec<Coming>,
-    /// An alarm is set in the loop.
+    /// The loop has an entry for the next turn.
     awaited: bool,
-    /// Packets in the loop that have yet to come, see [`Served::takes_ahead`].
+    /// Time of the loop's entry for the next change.
+    change_at: Nanos,
+    /// Packets in the loop that have yet to come, see [`Accepted::Early`].
     in_loop: usize,
     port: Port,
 }
@@ -56,13 +62,47 @@ struct Coming {
     after: Nanos,
 }
 
-/// A packet that has left.
+/// Packet that has left.
 #[derive(Debug)]
-pub struct Departed {
-    /// When it reaches the far end.
-    pub at: Nanos,
-    /// Where it is in the [`Stock`].
-    pub place: u32,
+struct Departed {
+    /// Arrival time at the far end.
+    at: Nanos,
+    /// Place of the packet in the [`Stock`].
+    place: u32,
+}
+
+/// Order of an arrival among the events of its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Before the link's own actions.
+    First,
+    /// After the link's own actions.
+    Last,
+    /// Before the link's own actions. The time is ahead of the loop's.
+    Ahead,
+}
+
+/// Result of [`Served::accept`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// A packet is sent and leaves at once, this one or another one in its place. Its arrival time at the far end is known.
+    Sent,
+    /// The link has taken the packet.
+    Taken,
+    /// The time of the packet is too far ahead. It must arrive again as an event.
+    Early,
+}
+
+/// Request of a link to the loop.
+#[derive(Clone, Copy, Debug)]
+pub enum Request {
+    /// Call [`Served::serve`] at this time.
+    Serve(Nanos),
+    /// Call [`Served::change`] at this time.
+    Change(Nanos),
+    /// Count this packet as lost: the queue has dropped it, or the wire will lose it. In the second case it stays in the queue as if nothing
+    /// had happened (during an outage it does not get there).
+    Lose(Packet),
 }
 
 impl Served {
@@ -100,7 +140,7 @@ impl Served {
             sent_last: 0,
             turn: Nanos::MAX,
             lookahead,
-            departed: Vec::new(),
+            departed: VecDeque::new(),
             stock: Stock::default(),
             lost: Vec::new(),
             totals: Totals::default(),
@@ -111,7 +151,7 @@ impl Served {
         };
         let in_packets = matches!(port.limit, Buffer::Packets(_) | Buffer::Unlimited);
         port.simple = port.plain && in_packets && !port.wire.varies();
-        Served { queue, coming: Vec::new(), awaited: false, in_loop: 0, port }
+        Served { queue, coming: Vec::new(), awaited: false, change_at: Nanos::MAX, in_loop: 0, port }
     }
 
     /// Sets the hash of flows into queues; before the first packet.
@@ -119,38 +159,17 @@ impl Served {
         self.queue.set_flow_hash(hash);
     }
 
-    /// Whether a packet that will come at `at`, behind all that are known, is accepted right now, ahead of the clock. If not it has to
-    /// come in its turn, [`Served::comes`] first.
-    #[inline]
-    pub fn takes_ahead(&mut self, at: Nanos) -> bool {
-        if self.port.lookahead > 0 {
-            return true;
-        }
-        // Nothing will be in its way.
-        let idle = self.in_loop == 0 && self.port.is_idle(at);
-        self.in_loop += usize::from(!idle);
-        idle
-    }
-
-    /// It is the turn of a packet; one of those that could not be taken ahead, if there are any.
-    #[inline]
-    pub fn comes(&mut self) {
-        self.in_loop = self.in_loop.saturating_sub(1);
-    }
-
-    /// A packet of `size` bytes comes at `packet.at`, before the link's own actions at that moment or, `late`, after them. Returns whether
-    /// a packet is sent at once, and leaves at once: `packet` is that one then, and `packet.at` when it reaches the far end. Look at
-    /// [`Served::lost`] and [`Served::call_at`] afterwards.
-    #[inline]
-    pub fn accept(&mut self, packet: &mut Packet, size: u32, late: bool) -> bool {
+    /// Handles the arrival of a packet of `size` bytes at `packet.at`. Afterwards the loop calls [`Served::poll`].
+    #[inline(always)]
+    pub fn accept(&mut self, packet: &mut Packet, size: u32, order: Order) -> Accepted {
         if self.keeps() {
-            self.coming.push(self.port.coming(packet, size, late));
+            self.coming.push(self.port.coming(packet, size, order == Order::Last));
             if self.coming.len() >= MOST_COMING {
                 self.let_in(0);
             }
-            return false;
+            return Accepted::Taken;
         }
-        self.accept_now(packet, size, late)
+        self.accept_now(packet, size, order)
     }
 
     /// Whether arrivals are put in a list, and let in later.
@@ -160,7 +179,15 @@ impl Served {
     }
 
     /// [`Served::accept`] where the packet is let in at once.
-    fn accept_now(&mut self, packet: &mut Packet, size: u32, late: bool) -> bool {
+    #[inline(never)]
+    fn accept_now(&mut self, packet: &mut Packet, size: u32, order: Order) -> Accepted {
+        if order != Order::Ahead {
+            self.in_loop = self.in_loop.saturating_sub(1);
+        } else if self.port.lookahead == 0 && !(self.in_loop == 0 && self.port.is_idle(packet.at)) {
+            self.in_loop += 1;
+            return Accepted::Early;
+        }
+        let late = order == Order::Last;
         let Served { queue, port, .. } = self;
         let now = packet.at;
         while port.turn < now + Nanos::from(late) {
@@ -171,44 +198,37 @@ impl Served {
         if let Some(at) = port.let_pass(queue, packet, size) {
             if port.departed.is_empty() {
                 packet.at = at;
-                return true;
+                return Accepted::Sent;
             }
             let Known { place, .. } = port.stock.put(packet, size);
-            port.departed.push(Departed { at, place });
-            return false;
+            port.departed.push_back(Departed { at, place });
+            return Accepted::Taken;
         }
         let mut coming = port.coming(packet, size, late);
         coming.expect(queue);
         port.enqueue::<false, false>(queue, &coming);
         match port.go_on(queue, now) {
-            Some(departed) => self.leaves_at_once(departed, packet),
-            None => false,
+            None => Accepted::Taken,
+            // Behind others that have left.
+            Some(departed) if !port.departed.is_empty() => {
+                port.departed.push_back(departed);
+                Accepted::Taken
+            }
+            Some(departed) => {
+                *packet = port.take(departed);
+                Accepted::Sent
+            }
         }
-    }
-
-    /// Whether a packet that has just been sent leaves at once; otherwise it is behind others that have left.
-    fn leaves_at_once(&mut self, departed: Departed, packet: &mut Packet) -> bool {
-        if self.has_departed() {
-            self.port.departed.push(departed);
-            return false;
-        }
-        *packet = self.port.take(departed);
-        true
     }
 
     /// Lets in all that has come, and takes the turns before the last of them, and before `end`.
     #[inline(never)]
-    pub fn let_in(&mut self, end: Nanos) {
+    fn let_in(&mut self, end: Nanos) {
         self.queue.perform(LetIn { port: &mut self.port, coming: &mut self.coming, end });
     }
 
-    /// Whether anything has come that has not been let in.
-    pub fn has_coming(&self) -> bool {
-        !self.coming.is_empty()
-    }
-
-    /// Takes the turns that are due at `now`, the time of [`Served::call_at`]. Afterwards look at [`Served::take_departed`], and as after
-    /// [`Served::accept`].
+    /// Takes the turns that are due at `now`, the time of [`Request::Serve`]. Afterwards the loop calls [`Served::poll`], then
+    /// [`Served::next_departed`] until it returns `None`.
     #[inline]
     pub fn serve(&mut self, now: Nanos) {
         self.awaited = false;
@@ -219,35 +239,19 @@ impl Served {
         }
     }
 
-    /// Whether anything has left since somebody looked.
-    pub fn has_departed(&self) -> bool {
-        !self.port.departed.is_empty()
+    /// Next packet that has left, in the order of departures.
+    #[inline(always)]
+    pub fn next_departed(&mut self) -> Option<Packet> {
+        self.port.departed.pop_front().map(|departed| self.port.take(departed))
     }
 
-    /// Departures since the last call, in their order, and the store with their packets. Take the packets out, then give both back before
-    /// any other call.
-    #[inline]
-    pub fn take_departed(&mut self) -> (Vec<Departed>, Stock) {
-        (std::mem::take(&mut self.port.departed), std::mem::take(&mut self.port.stock))
+    /// Time of the next action that needs no event: 0 for arrivals and departures that the loop has not handled, then the next turn.
+    pub fn due(&self) -> Nanos {
+        if self.coming.is_empty() && self.port.departed.is_empty() { self.port.turn } else { 0 }
     }
 
-    /// What [`Served::take_departed`] has given, without those that have left.
-    #[inline]
-    pub fn give_back(&mut self, departed: Vec<Departed>, stock: Stock) {
-        (self.port.departed, self.port.stock) = (departed, stock);
-    }
-
-    /// When the next packet begins to be sent of those that wait; beyond every run if none waits.
-    pub fn turn(&self) -> Nanos {
-        self.port.turn
-    }
-
-    /// When [`Served::change`] has to be called next; beyond every run if never.
-    pub fn next_change(&self) -> Nanos {
-        self.port.next_change
-    }
-
-    /// Applies the schedule's change at `now`. The rest is as of [`Served::accept`].
+    /// Applies the schedule's change at `now`. Returns whether a packet leaves at once, which is then in `packet`. Afterwards the loop calls
+    /// [`Served::poll`].
     pub fn change(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         let Served { queue, port, .. } = self;
         port.pass_time::<false>(queue, now);
@@ -256,25 +260,27 @@ impl Served {
         true
     }
 
-    /// Whether [`Served::call_at`] or [`Served::lost`] has a value.
+    /// Next request to the loop. Each request is made once.
     #[inline(always)]
-    pub fn wants_attention(&self) -> bool {
-        !self.awaited && self.port.turn < Nanos::MAX || !self.port.lost.is_empty()
+    pub fn poll(&mut self) -> Option<Request> {
+        let wants_turn = !self.awaited && self.port.turn < Nanos::MAX;
+        let is_calm = !wants_turn && self.port.lost.is_empty() && self.change_at == self.port.next_change;
+        if is_calm { None } else { self.request() }
     }
 
-    /// When the loop has to call [`Served::serve`], if it does not know yet.
-    pub fn call_at(&mut self) -> Option<Nanos> {
-        if self.awaited || self.port.turn == Nanos::MAX {
-            return None;
+    #[inline(never)]
+    fn request(&mut self) -> Option<Request> {
+        if self.change_at != self.port.next_change {
+            self.change_at = self.port.next_change;
+            if self.change_at < Nanos::MAX {
+                return Some(Request::Change(self.change_at));
+            }
         }
-        self.awaited = true;
-        Some(self.port.turn.saturating_add(self.port.lookahead))
-    }
-
-    /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
-    /// which stays in the queue as if nothing had happened (during an outage it does not get there).
-    pub fn lost(&mut self) -> Option<Packet> {
-        self.port.lost.pop()
+        if !self.awaited && self.port.turn < Nanos::MAX {
+            self.awaited = true;
+            return Some(Request::Serve(self.port.turn.saturating_add(self.port.lookahead)));
+        }
+        self.port.lost.pop().map(Request::Lose)
     }
 
     /// Packets in its queue.

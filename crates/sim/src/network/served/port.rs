@@ -13,6 +13,7 @@ use crate::network::transmitter::Transmitter;
 use crate::packet::Packet;
 use crate::scenario::Buffer;
 use fullpipe_cc::Nanos;
+use std::collections::VecDeque;
 
 /// All of it but the queue.
 #[derive(Debug)]
@@ -42,10 +43,10 @@ pub(super) struct Port {
     /// How long after a turn the loop has to know of it; 0 where at once.
     pub(super) lookahead: Nanos,
     /// Departures since the loop last took them, in their order.
-    pub(super) departed: Vec<Departed>,
+    pub(super) departed: VecDeque<Departed>,
     /// The packets themselves, and the queue's drops and marks in the call under way.
     pub(super) stock: Stock,
-    /// See [`Served::lost`].
+    /// Packets of [`super::Request::Lose`].
     pub(super) lost: Vec<Packet>,
     pub(super) totals: Totals,
     /// When packets left, or will have been sent, less when they came: all those that have come, and have left the queue.
@@ -74,6 +75,7 @@ impl Port {
     }
 
     /// Packet of a departure: `packet.at` is when it reaches the far end.
+    #[inline(always)]
     pub(super) fn take(&mut self, departed: Departed) -> Packet {
         Packet { at: departed.at, ..self.stock.take(departed.place).packet }
     }
@@ -100,13 +102,13 @@ impl Port {
         if self.waiting.packets == 0 {
             let packet = *self.stock.packet(coming.known.place);
             if let Some(at) = self.let_pass(queue, &packet, coming.known.size) {
-                self.departed.push(Departed { at, place: coming.known.place });
+                self.departed.push_back(Departed { at, place: coming.known.place });
                 return;
             }
         }
         self.enqueue::<SIMPLE, CALM>(queue, coming);
         if let Some(departed) = self.go_on(queue, now) {
-            self.departed.push(departed);
+            self.departed.push_back(departed);
         }
     }
 
@@ -222,7 +224,7 @@ impl Port {
             return;
         }
         if let Some(departed) = self.send_next::<SIMPLE>(queue, now) {
-            self.departed.push(departed);
+            self.departed.push_back(departed);
         }
     }
 

@@ -18,20 +18,22 @@ fn served(link: &Link, arrivals: &[Arrival], window: Window) -> Outcome {
     let mut note = |packet: Packet| sent[packet.seq as usize] = Some(packet.at - link.delay);
     for (seq, &(at, size, late)) in (0..).zip(arrivals) {
         let mut packet = Packet { at, seq, ..Packet::default() };
-        if served.accept(&mut packet, size, late) {
+        let order = if late { Order::Last } else { Order::First };
+        if served.accept(&mut packet, size, order) == Accepted::Sent {
             note(packet);
         }
     }
     served.let_in(0);
-    while served.turn() < window.to {
-        served.serve(served.turn());
+    while served.port.turn < window.to {
+        served.serve(served.port.turn);
     }
     let report = format!("{:?} {:?}", served.report(), served.take_series());
-    while served.turn() < Nanos::MAX {
-        served.serve(served.turn());
+    while served.port.turn < Nanos::MAX {
+        served.serve(served.port.turn);
     }
-    let (departed, mut stock) = served.take_departed();
-    departed.iter().for_each(|departed| note(Packet { at: departed.at, ..stock.take(departed.place).packet }));
+    while let Some(packet) = served.next_departed() {
+        note(packet);
+    }
     (sent, report)
 }
 
