@@ -41,8 +41,7 @@ impl<P: Policy> Engine<P> {
     /// Applies a scheduled change of a link.
     #[inline(never)]
     pub(super) fn change(&mut self, place: u32, now: Nanos) {
-        let mut packet = Packet::default();
-        if self.transit.change(place, now, &mut packet) {
+        if let Some(packet) = self.transit.change(place, now) {
             self.leave(&packet, packet.at);
         }
     }

@@ -154,8 +154,11 @@ impl Transit {
     #[inline(always)]
     pub fn send<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
         match flow.direct {
-            Some(direct @ Direct { there: Some(there), .. }) => {
-                self.send_direct(flow, there, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
+            Some(Direct { there: End::Fifo(there), back }) => {
+                self.send_direct(flow, there, back, Segment::new(flow.id, seq, flow.incarnation, at, now));
+            }
+            Some(Direct { there: End::Served(there), .. }) => {
+                self.send_served(flow, there, Segment::new(flow.id, seq, flow.incarnation, at, now));
             }
             _ => self.send_in_general(flow, seq, at, now, new),
         }
@@ -256,7 +259,13 @@ impl Transit {
         match hop.end {
             End::Fifo(_) => unreachable!("needs no call"),
             End::Traced(place) => self.offer_traced(place, packet, size, ahead),
-            End::Served(place) => self.offer_served(place, route, packet, size, ahead),
+            End::Served(place) => match self.offer_served(place, route, packet, size, ahead) {
+                Some(sent) => {
+                    *packet = sent;
+                    true
+                }
+                None => false,
+            },
         }
     }
 
@@ -275,23 +284,24 @@ impl Transit {
         true
     }
 
-    /// Hands a packet to a served link. It may have to wait for its event if its time is ahead of the loop's.
+    /// Hands a packet to a served link. Returns the packet that is sent at once, if any. The packet may have to wait for its event if its time
+    /// is ahead of the loop's.
     #[inline(always)]
-    fn offer_served(&mut self, place: u32, route: Route, packet: &mut Packet, size: u32, ahead: bool) -> bool {
+    fn offer_served(&mut self, place: u32, route: Route, packet: &Packet, size: u32, ahead: bool) -> Option<Packet> {
         let order = match (ahead, self.by_timer) {
             (true, _) => Order::Ahead,
             (false, true) => Order::Last,
             (false, false) => Order::First,
         };
-        match self.network.served[place as usize].accept(packet, size, order) {
+        let accepted = self.network.served[place as usize].accept(packet, size, order);
+        self.attend_to(place);
+        match accepted {
+            Accepted::Sent(packet) => Some(packet),
+            Accepted::Taken => None,
             Accepted::Early => {
                 let before = self.network.hop(route, packet.hop - 1).direction;
                 self.schedule.push(before, packet);
-                false
-            }
-            accepted => {
-                self.attend_to(place);
-                accepted == Accepted::Sent
+                None
             }
         }
     }
@@ -303,9 +313,9 @@ impl Transit {
         self.attend_to(place);
     }
 
-    /// Applies a scheduled change of a link. Returns whether a packet leaves because of it.
-    pub fn change(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
-        let sent = self.network.served[place as usize].change(now, packet);
+    /// Applies a scheduled change of a link. Returns the packet that leaves because of it.
+    pub fn change(&mut self, place: u32, now: Nanos) -> Option<Packet> {
+        let sent = self.network.served[place as usize].change(now);
         self.attend_to(place);
         sent
     }
@@ -341,6 +351,11 @@ impl Transit {
         }
     }
 
+    #[inline(never)]
+    fn leave_by_call<P: Policy>(&mut self, flow: &mut Connection<P>, packet: &Packet) {
+        self.leave(flow, packet, packet.at);
+    }
+
     /// Counts a lost packet.
     fn lose(&mut self, packet: &Packet) {
         match packet.kind {
@@ -357,7 +372,9 @@ impl Transit {
     #[inline(always)]
     fn receive<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
         match flow.direct {
-            Some(direct) if segment.incarnation == flow.incarnation => self.receive_direct(flow, direct, segment),
+            Some(Direct { back, .. }) if segment.incarnation == flow.incarnation => {
+                self.receive_direct(flow, back, segment)
+            }
             _ => self.deliver_by_call(flow, segment),
         }
     }

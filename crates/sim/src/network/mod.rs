@@ -34,12 +34,12 @@ pub struct Route {
     pub handshake: bool,
 }
 
-/// Route over one FIFO link and back, on which no packet needs an event before its ACK arrives: indices among [`Network::fifos`].
+/// Route over one link to the receiver, and back over a FIFO link. No packet between the first link and the sender needs an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direct {
-    /// FIFO link of the data; `None` where another kind of link takes them.
-    pub there: Option<u32>,
-    /// FIFO link of the ACKs.
+    /// Link of the data.
+    pub there: End,
+    /// Link of the ACKs, among [`Network::fifos`].
     pub back: u32,
 }
 
@@ -221,8 +221,7 @@ impl Network {
         let (first, second) = (self.hop(route, 0), self.hop(route, 1));
         let short = (route.data_hops, route.hops) == (1, 2) && first.runs_on;
         let End::Fifo(back) = second.end else { return None };
-        let there = if let End::Fifo(there) = first.end { Some(there) } else { None };
-        short.then_some(Direct { there, back })
+        short.then_some(Direct { there: first.end, back })
     }
 }
 

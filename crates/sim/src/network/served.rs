@@ -83,10 +83,10 @@ pub enum Order {
 }
 
 /// Result of [`Served::accept`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Accepted {
-    /// A packet is sent and leaves at once, this one or another one in its place. Its arrival time at the far end is known.
-    Sent,
+    /// This packet is sent and leaves at once, the one that arrived or another one in its place. `at` is its arrival time at the far end.
+    Sent(Packet),
     /// The link has taken the packet.
     Taken,
     /// The time of the packet is too far ahead. It must arrive again as an event.
@@ -161,7 +161,7 @@ impl Served {
 
     /// Handles the arrival of a packet of `size` bytes at `packet.at`. Afterwards the loop calls [`Served::poll`].
     #[inline(always)]
-    pub fn accept(&mut self, packet: &mut Packet, size: u32, order: Order) -> Accepted {
+    pub fn accept(&mut self, packet: &Packet, size: u32, order: Order) -> Accepted {
         if self.keeps() {
             self.coming.push(self.port.coming(packet, size, order == Order::Last));
             if self.coming.len() >= MOST_COMING {
@@ -169,7 +169,7 @@ impl Served {
             }
             return Accepted::Taken;
         }
-        self.accept_now(packet, size, order)
+        self.accept_now(*packet, size, order)
     }
 
     /// Whether arrivals are put in a list, and let in later.
@@ -180,7 +180,7 @@ impl Served {
 
     /// [`Served::accept`] where the packet is let in at once.
     #[inline(never)]
-    fn accept_now(&mut self, packet: &mut Packet, size: u32, order: Order) -> Accepted {
+    fn accept_now(&mut self, packet: Packet, size: u32, order: Order) -> Accepted {
         if order != Order::Ahead {
             self.in_loop = self.in_loop.saturating_sub(1);
         } else if self.port.lookahead == 0 && !(self.in_loop == 0 && self.port.is_idle(packet.at)) {
@@ -195,16 +195,15 @@ impl Served {
         }
         port.pass_time::<false>(queue, now);
         port.note_arrivals(1, now.into());
-        if let Some(at) = port.let_pass(queue, packet, size) {
+        if let Some(at) = port.let_pass(queue, &packet, size) {
             if port.departed.is_empty() {
-                packet.at = at;
-                return Accepted::Sent;
+                return Accepted::Sent(Packet { at, ..packet });
             }
-            let Known { place, .. } = port.stock.put(packet, size);
+            let Known { place, .. } = port.stock.put(&packet, size);
             port.departed.push_back(Departed { at, place });
             return Accepted::Taken;
         }
-        let mut coming = port.coming(packet, size, late);
+        let mut coming = port.coming(&packet, size, late);
         coming.expect(queue);
         port.enqueue::<false, false>(queue, &coming);
         match port.go_on(queue, now) {
@@ -214,10 +213,7 @@ impl Served {
                 port.departed.push_back(departed);
                 Accepted::Taken
             }
-            Some(departed) => {
-                *packet = port.take(departed);
-                Accepted::Sent
-            }
+            Some(departed) => Accepted::Sent(port.take(departed)),
         }
     }
 
@@ -250,14 +246,12 @@ impl Served {
         if self.coming.is_empty() && self.port.departed.is_empty() { self.port.turn } else { 0 }
     }
 
-    /// Applies the schedule's change at `now`. Returns whether a packet leaves at once, which is then in `packet`. Afterwards the loop calls
-    /// [`Served::poll`].
-    pub fn change(&mut self, now: Nanos, packet: &mut Packet) -> bool {
+    /// Applies the schedule's change at `now`. Returns the packet that leaves at once, if any. Afterwards the loop calls [`Served::poll`].
+    pub fn change(&mut self, now: Nanos) -> Option<Packet> {
         let Served { queue, port, .. } = self;
         port.pass_time::<false>(queue, now);
-        let Some(departed) = port.go_on(queue, now) else { return false };
-        *packet = self.port.take(departed);
-        true
+        let departed = port.go_on(queue, now)?;
+        Some(port.take(departed))
     }
 
     /// Next request to the loop. Each request is made once.

@@ -17,9 +17,9 @@ fn served(link: &Link, arrivals: &[Arrival], window: Window) -> Outcome {
     let mut sent = vec![None; arrivals.len()];
     let mut note = |packet: Packet| sent[packet.seq as usize] = Some(packet.at - link.delay);
     for (seq, &(at, size, late)) in (0..).zip(arrivals) {
-        let mut packet = Packet { at, seq, ..Packet::default() };
+        let packet = Packet { at, seq, ..Packet::default() };
         let order = if late { Order::Last } else { Order::First };
-        if served.accept(&mut packet, size, order) == Accepted::Sent {
+        if let Accepted::Sent(packet) = served.accept(&packet, size, order) {
             note(packet);
         }
     }
