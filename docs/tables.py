@@ -51,7 +51,7 @@ from benchmarks import records
 import fullpipe.papers
 from fullpipe import _core
 from fullpipe._cli.reproduce import row as row_of_check
-from fullpipe.metrics import METRICS
+from fullpipe.metrics import METRICS, axis
 from fullpipe.papers import select
 from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import expected, notes
@@ -493,10 +493,10 @@ def linux_comparison(name: str) -> str:
 def duels() -> str:
     """Two flows on both engines, with a row per pair and buffer."""
     columns = {
-        "share": ("share of the first", ".2f"),
-        "rtt_ms": ("its mean RTT (ms)", ".1f"),
-        "utilization": ("utilization", ".3f"),
-        "drops": ("drops", ".0f"),
+        "share": ("Share of the first flow", ".2f"),
+        "rtt_ms": ("Its mean RTT (ms)", ".1f"),
+        "utilization": ("Utilization", ".3f"),
+        "drops": ("Drops", ".0f"),
     }
     return _on_both("linux-duels", columns)
 
@@ -504,19 +504,20 @@ def duels() -> str:
 def bloat() -> str:
     """Two flows of one algorithm on both engines, with a row per buffer."""
     return _on_both(
-        "linux-bloat", {"rtt_ms": ("mean RTT (ms)", ".1f"), "utilization_percent": ("utilization (%)", ".2f")}
+        "linux-bloat",
+        {"rtt_ms": (axis("mean_rtt_s")[0], ".1f"), "utilization_percent": (axis("utilization")[0], ".2f")},
     )
 
 
 def harm() -> str:
     """Harm to each victim on both engines, with a row per pair and buffer."""
-    columns = {"goodput": ("goodput harm", ".2f"), "p95_rtt": ("harm to the 95th percentile of RTTs", ".2f")}
+    columns = {"goodput": (axis("goodput_harm")[0], ".2f"), "p95_rtt": ("Harm to the 95th percentile of RTTs", ".2f")}
     return _on_both("linux-duel-column", columns)
 
 
 def shallow() -> str:
     """Ten flows of each standard with a buffer of 0.02 BDP, on both engines."""
-    columns = {"loss_percent": ("loss (%)", ".2f"), "utilization_percent": ("utilization (%)", ".1f")}
+    columns = {"loss_percent": (axis("loss_rate")[0], ".2f"), "utilization_percent": (axis("utilization")[0], ".1f")}
     return _on_both("linux-shallow", columns)
 
 
@@ -532,7 +533,7 @@ def drops_of_bbr() -> str:
 def goodput_under_loss() -> str:
     """Goodput of each run on Linux, and the range of the seeds of the simulator."""
     found = json.loads((MEASURED / "linux-loss.json").read_text(encoding="utf-8"))
-    lines = [("goodput (Mbit/s)", "simulator", "Linux, each run"), ("---",) * 3]
+    lines = [(axis("goodput_bps")[0], "simulator", "Linux, each run"), ("---",) * 3]
     for case, row in found.items():
         lines.append((case, _spread(row["simulator"], ".2f"), ", ".join(f"{value:.2f}" for value in row["linux"])))
     return _table(lines)

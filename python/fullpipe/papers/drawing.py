@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Samples = NDArray[np.float64]
 
 __all__ = [
+    "TIME",
     "bottleneck",
     "flow_samples",
     "flow_values",
@@ -34,13 +35,17 @@ __all__ = [
 ]
 
 
+TIME = "Time (s)"
+"""Label of an axis of time."""
+
+
 def panels(
     rows: Sequence[tuple[str, str]],
     *,
     columns: int = 1,
     common_x: bool = True,
     title: str = "",
-    xlabel: str = "time, s",
+    xlabel: str = TIME,
     width: float = 9.0,
     height: float = 2.1,
 ) -> tuple[Plot, list[list[Panel]]]:
@@ -62,7 +67,7 @@ def panels(
         width=width,
         height=height * len(rows) + 0.6,
         share_x="all" if common_x else "col",
-        over_time=xlabel.startswith("time"),
+        over_time=xlabel.startswith("Time"),
     )
     for row, (name, unit) in zip(plot.rows, rows, strict=True):
         row[0].title = name

@@ -111,8 +111,8 @@ def _why(mix: Mix, row: Row) -> str:
     flows = f"{row['flows']} flow{'s' if row['flows'] > 1 else ''}"
     at = f"{_count(row['at_packets'])} packet{'s' if row['at_packets'] > 1 else ''}"
     return (
-        f"{row['target']}, {row['algorithm']}, {flows}: no {mix.what} up to {MOST_BDP} BDP will do; "
-        f"the metrics are of {at}, which misses {row['unmet']}"
+        f"{row['target']}, {row['algorithm']}, {flows}: no {mix.what} up to {MOST_BDP} BDP meets the target; "
+        f"the table shows {at}, which misses {row['unmet']}"
     )
 
 

@@ -112,7 +112,7 @@ def _picture(results: Results) -> Plot:
         panel.x.name(range(len(SCHEMES)), SCHEMES.values())
         panel.x.rotation = 60
         panel.y.limits = (0, 101)
-    plot.panels[0].y.label = "share of the link, %"
+    plot.panels[0].y.label = "Share of the link (%)"
     return plot
 
 

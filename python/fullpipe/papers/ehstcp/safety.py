@@ -99,7 +99,7 @@ def _standard_share(result: Result) -> float:
 
 def _shares_picture(results: Results) -> Plot:
     """Plot of means over the seeds, with the range of the runs."""
-    titles = {f"{quantity}{', %' if unit else ''}": quantity for quantity, unit in QUANTITIES.items()}
+    titles = {f"{quantity}{' (%)' if unit else ''}": quantity for quantity, unit in QUANTITIES.items()}
     found = {name: _values(results, name) for name in ALGORITHMS}
     count = len(found["HSTCP"]["loss"])
     means = {title: [fmean(found[name][quantity]) for name in ALGORITHMS] for title, quantity in titles.items()}

@@ -111,7 +111,7 @@ def _deviation(rate: Samples) -> float:
 
 PANELS = {
     "utilization": "utilization",
-    "loss, %": "loss",
+    "loss (%)": "loss",
     "deviation, each flow": "normalized deviation",
     "deviation, all together": "normalized deviation of all together",
 }
@@ -132,7 +132,7 @@ def _picture(results: Results) -> Plot:
         names,
         panels,
         columns=2,
-        logarithmic=("loss, %",),
+        logarithmic=("loss (%)",),
         published={
             title: {name: published[f"{title}, {name}"] for name in names if f"{title}, {name}" in published}
             for title in PANELS

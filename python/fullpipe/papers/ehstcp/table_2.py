@@ -98,7 +98,7 @@ def _picture(results: Results) -> Plot:
     known = {(row.algorithm, row.setting) for row in rows}
     shown = [ratio for ratio in RATIOS if ("eHSTCP", f"RTT ratio {ratio}, {AS_RECONSTRUCTED}") in known]
     names = [name for name in SCHEMES.values() if (name, f"RTT ratio 3, {AS_RECONSTRUCTED}") in known]
-    titles = {ratio: f"throughput ratio, RTTs as 1 to {ratio}" for ratio in shown}
+    titles = {ratio: f"throughput ratio, RTT ratio {ratio}" for ratio in shown}
     panels = {
         titles[ratio]: {
             s: [rows.value("throughput ratio", name, f"RTT ratio {ratio}, {s}") for name in names] for s in settings

@@ -121,7 +121,7 @@ def _table_1_picture(results: Results) -> Plot:
 def _utilization_picture(results: Results) -> Plot:
     """Utilization against the buffer; the letter's values are hollow."""
     rows = (titled("utilization", "of capacity"),)
-    xlabel = "k, buffer over bandwidth-delay product"
+    xlabel = "k, buffer (BDP)"
     plot, ((axes,),) = panels(rows, xlabel=xlabel, height=4.0)
     for scheme, name in NAMES.items():
         used = [utilization(results[_name(scheme, k)]) for k in BUFFERS]
@@ -287,7 +287,7 @@ def _equation_5_picture(results: Results) -> Plot:
     k = np.linspace(0, 1, 101)
     points = {EQUATION_5_BUFFERS[name]: _full_over(results[_name("reno", name)]) for name in EQUATION_5_BUFFERS}
     rows = (("what a full link carries over what Reno carries", "ratio"),)
-    plot, ((axes,),) = panels(rows, xlabel="k, buffer over bandwidth-delay product", height=4.0)
+    plot, ((axes,),) = panels(rows, xlabel="k, buffer (BDP)", height=4.0)
     axes.line(k, [hyun_jang_gain(each) for each in k], color="#666666", label="equation (5)")
     look = pen("reno", marked=True) | {"linestyle": "none"}
     axes.line(list(points), list(points.values()), **look, label="Reno, simulated")

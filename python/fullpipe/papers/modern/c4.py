@@ -126,7 +126,7 @@ def _picture(results: Results) -> Plot:
     """Plot of the values over the draft's."""
     rows = _measure(results)
     plot, (axes,) = panels(
-        (("", ""),), columns=2, common_x=False, title="Ratio to the draft's value", xlabel="ratio", height=3.2
+        (("", ""),), columns=2, common_x=False, title="Ratio to the draft's value", xlabel="Ratio", height=3.2
     )
     for panel, (quantity, (_, _, unit, band)) in zip(axes, QUANTITIES.items(), strict=True):
         panel.span(1 - band, 1 + band, "#ebebeb")

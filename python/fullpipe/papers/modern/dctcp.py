@@ -54,7 +54,7 @@ def _picture(results: Results) -> Plot:
     """Plot of two milliseconds of the steady state."""
     result = results["dctcp"]
     rows = (("DCTCP's window", "packets"), ("alpha", ""), ("Queue", "packets"))
-    plot, axes = panels(rows, title="DCTCP at 10 Gbit/s over a step of 65 packets", xlabel="time, ms")
+    plot, axes = panels(rows, title="DCTCP at 10 Gbit/s over a step of 65 packets", xlabel="Time (ms)")
     t_s, window, alpha = flow_samples(result, 0, "cwnd_packets", "alpha")
     at_s, queue = link_samples(result, "queue_packets")
     looks = (pen("dctcp"), pen("dctcp"), link_pen(0))

@@ -63,7 +63,9 @@ def _setting(count: int, buffer_bdp: float) -> str:
 def _picture(results: Results) -> Plot:
     """Plot of loss against the buffer."""
     rows = _measure(results)
-    plot, (axes,) = panels((("", axis("loss_rate")[0]),), columns=len(ZONE_FLOWS), xlabel="buffer, BDP", height=3)
+    plot, (axes,) = panels(
+        (("", axis("loss_rate")[0]),), columns=len(ZONE_FLOWS), xlabel=axis("buffer_bdp")[0], height=3
+    )
     for panel, count in zip(axes, ZONE_FLOWS, strict=True):
         panel.title = f"{count} flows"
         panel.upright(1.5, linewidth=0.8, color="#999999")

@@ -71,9 +71,9 @@ def _measure(results: Results) -> Rows:
 
 
 def _picture(results: Results) -> Plot:
-    title = "Prague beside CUBIC over DualPI2"
+    title = "Prague and CUBIC over DualPI2"
     rows = _measure(results)
-    plot, ((axes,),) = panels((("Rate over CUBIC's", ""),), title=title, xlabel="base RTT, ms", height=3)
+    plot, ((axes,),) = panels((("Rate over CUBIC's", ""),), title=title, xlabel="Base RTT (ms)", height=3)
     for repeated, (scheme, (_, rtts)) in enumerate(SCHEMES.items()):
         look = pen("prague", marked=True, repeated=repeated)
         ratios = [rows.value("rate over CUBIC's", scheme, f"{rtt_ms} ms") for rtt_ms in rtts]

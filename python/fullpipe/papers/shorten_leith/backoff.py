@@ -8,6 +8,7 @@ import numpy as np
 
 from fullpipe.metrics import axis
 from fullpipe.models import aimd_utilization
+from fullpipe.papers.drawing import TIME
 from fullpipe.papers.shorten_leith.common import (
     ADAPTIVE,
     BDP_PACKETS_10M,
@@ -141,7 +142,7 @@ def _figure_14_measure(results: Results) -> Rows:
 
 def _figure_14_picture(results: Results) -> Plot:
     result = results["as-drawn"]
-    labels = (axis("cwnd_packets")[0], "beta", axis("queue_packets")[0])
+    labels = (axis("cwnd_packets")[0], "Beta", axis("queue_packets")[0])
     title = "Two hops, 40 Mbit/s then 100 Mbit/s; flow 2 on the second hop from 25 to 30 s"
     plot, (window, beta, queue) = time_charts(title, labels, height=7.0)
     for flow, look in enumerate(pens(["adaptive-aimd"] * 2)):
@@ -198,8 +199,8 @@ def _figure_16_measure(results: Results) -> Rows:
 
 def _figure_16_picture(results: Results) -> Plot:
     result = results["adaptive-RTT-20-ms"]
-    title = "Ten web users each way beside one adaptive flow: 40 Mbit/s, 20 ms, queue 30 packets"
-    plot, (window, rtt, beta) = time_charts(title, (axis("cwnd_packets")[0], axis("rtt_s")[0], "beta"), height=7.0)
+    title = "One adaptive flow and ten web users each way: 40 Mbit/s, 20 ms, queue 30 packets"
+    plot, (window, rtt, beta) = time_charts(title, (axis("cwnd_packets")[0], axis("rtt_s")[0], "Beta"), height=7.0)
     draw(window, result, 0, "cwnd_packets", pen("adaptive-aimd"))
     draw(rtt, result, 0, "rtt_s", pen("adaptive-aimd"), scale=1e3)
     draw(beta, result, 0, "beta", pen("adaptive-aimd"), "beta")
@@ -279,7 +280,7 @@ def _equation_measure(results: Results) -> Rows:
 
 def _equation_picture(results: Results) -> Plot:
     title = "Equation (9): the backoff factor forgets a queue that is gone (second hop busy from 15 to 30 s)"
-    plot, axes = chart(title, "time, s", "beta of flow 1")
+    plot, axes = chart(title, TIME, "Beta of flow 1")
     for look, fading in zip(pens(["adaptive-aimd"] * 2), (0.875, 1.0), strict=True):
         label = "fading 7/8" if fading < 1 else "no fading"
         draw(axes, results[f"fading-{fading:g}"], 0, "beta", look, label)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.metrics import metric
+from fullpipe.metrics import axis, metric
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ALGORITHMS,
@@ -65,7 +65,7 @@ def _figure_1_picture(results: Results) -> Plot:
     rows = _figure_1_measure(results)
     plot, axes = chart(
         "Utilization against the buffer: 100 Mbit/s, round trips of 80 ms on average",
-        "buffer, packets",
+        axis("buffer_packets")[0],
         metric("utilization").title,
     )
     for look, n in zip(pens(["newreno"] * len(FIGURE_1_FLOWS), marked=True), FIGURE_1_FLOWS, strict=True):
@@ -127,7 +127,7 @@ def _figure_4_measure(results: Results) -> Rows:
 def _figure_4_picture(results: Results) -> Plot:
     rows = _figure_4_measure(results)
     title = "Least queue for 99.99 % utilization: 10 Mbit/s, delay-bandwidth product 85 packets"
-    plot, axes = chart(title, "TCP flows", "queue, packets")
+    plot, axes = chart(title, "TCP flows", axis("queue_packets")[0])
     for look, rtts in zip(pens(["newreno"] * len(FIGURE_4_RTTS), marked=True), FIGURE_4_RTTS, strict=True):
         found = {n: rows.get("packets for 99.99 %", setting=f"{rtts}, {flows(n)}") for n in FIGURE_4_FLOWS}
         points = [(n, size) for n, size in found.items() if size is not None]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from fullpipe.papers import drawing
-from fullpipe.papers.drawing import bottleneck, utilization
+from fullpipe.papers.drawing import TIME, bottleneck, utilization
 from fullpipe.plots.looks import Look, link_pen, pens
 from fullpipe.plots.series import flow_series, link_series
 from fullpipe.plots.spec import Panel, Plot
@@ -187,13 +187,11 @@ def chart(title: str, x: str, y: str, *, height: float = 4.2) -> tuple[Plot, Pan
     return plot, panel
 
 
-def time_charts(
-    title: str, labels: Sequence[str], *, x: str = "time, s", height: float = 6.0
-) -> tuple[Plot, list[Panel]]:
+def time_charts(title: str, labels: Sequence[str], *, x: str = TIME, height: float = 6.0) -> tuple[Plot, list[Panel]]:
     """Rows of axes with a common horizontal axis, in the house style. Legends are added at the end; long ones are below
     the axes.
     """
-    plot = Plot.grid(len(labels), title=title, height=height, over_time=x.startswith("time"))
+    plot = Plot.grid(len(labels), title=title, height=height, over_time=x.startswith("Time"))
     for panel, label in zip(plot.panels, labels, strict=True):
         panel.y.label = label
         panel.legend = True

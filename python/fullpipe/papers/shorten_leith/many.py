@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.metrics import axis
 from fullpipe.papers.shorten_leith.common import (
     ALGORITHMS,
     KINDS,
@@ -126,7 +127,7 @@ def _figure_8_picture(results: Results) -> Plot:
 
 
 def _queue_picture(rows: Rows, kinds: Sequence[str], title: str, *, root: bool = False) -> Plot:
-    plot, axes = chart(title, "long-lived flows", "queue, packets", height=5.0)
+    plot, axes = chart(title, "Long-lived flows", axis("queue_packets")[0], height=5.0)
     lines = [(kind, target) for kind in kinds for target in TARGETS]
     looks = pens((ALGORITHMS[kind.partition(" ")[0].rstrip(",")] for kind, _ in lines), marked=True)
     for look, (kind, target) in zip(looks, lines, strict=True):

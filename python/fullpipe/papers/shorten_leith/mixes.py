@@ -76,7 +76,7 @@ def _figure_9_picture(results: Results) -> Plot:
 
 def _mix_picture(title: str, curves: dict[str, list[tuple[int, float, float]]]) -> Plot:
     labels = (metric("utilization").title, axis("loss_rate")[0])
-    plot, (used, lost) = time_charts(title, labels, x="adaptive flows of 25")
+    plot, (used, lost) = time_charts(title, labels, x="Adaptive flows of 25")
     for look, (label, points) in zip(pens(["adaptive-aimd"] * len(curves), marked=True), curves.items(), strict=True):
         counts, utilizations, percent = zip(*points, strict=True)
         used.line(counts, utilizations, **look, label=label if len(curves) > 1 else None)
@@ -280,7 +280,7 @@ def _events(result: Result, adaptive: int) -> tuple[tuple[float, float], tuple[f
 def _figure_15_picture(results: Results) -> Plot:
     rows = _figure_15_measure(results)
     title = f"Mean peak windows: 155 Mbit/s, 120 ms, queue 125 packets of {PACKET_BYTES} bytes, 1 % web"
-    plot, axes = chart(title, "adaptive flows of 25", "standard over adaptive")
+    plot, axes = chart(title, "Adaptive flows of 25", "Standard over adaptive")
     for look, rtts in zip(setting_pens(len(FIGURE_15_RTTS)), FIGURE_15_RTTS, strict=True):
         settings = [f"{rtts}, {count} adaptive" for count in FIGURE_15_COUNTS]
         ratios = [rows.value("peak windows", "standard over adaptive", setting) for setting in settings]

@@ -12,7 +12,7 @@ import numpy as np
 
 from fullpipe.metrics import axis, metric
 from fullpipe.models import aimd_utilization, convergence_epochs
-from fullpipe.papers.drawing import runs_of
+from fullpipe.papers.drawing import TIME, runs_of
 from fullpipe.papers.shorten_leith.common import (
     PACKET_BYTES,
     RTT_100,
@@ -78,7 +78,7 @@ def _figure_2_measure(results: Results) -> Rows:
 def _figure_2_picture(results: Results) -> Plot:
     result = results["dumbbell"]
     title = "The dumbbell: two flows, 80 and 160 ms, one queue of 40 packets on 10 Mbit/s"
-    plot, (above, below) = time_charts(title, ("rates by the windows, of capacity", axis("queue_packets")[0]))
+    plot, (above, below) = time_charts(title, ("Rates by the windows (of capacity)", axis("queue_packets")[0]))
     series = result.link_series
     t_s = series["t_s"].to_numpy()
     chosen = (t_s > 100) & (t_s < 130)
@@ -142,7 +142,7 @@ def _figure_3_bound(difference_ms: float) -> float:
 def _figure_3_picture(results: Results) -> Plot:
     rows = _figure_3_measure(results)
     title = "Two flows, 10 Mbit/s, queue 0.75 of the delay-bandwidth product"
-    plot, axes = chart(title, "difference of the round trips, ms", metric("utilization").title)
+    plot, axes = chart(title, "Difference of the round trips (ms)", metric("utilization").title)
     used = [rows.value("utilization", setting=f"difference {d:g} ms") for d in FIGURE_3_DIFFERENCES_MS]
     axes.line(FIGURE_3_DIFFERENCES_MS, used, **pen("newreno", marked=True), label="simulated")
     bound = [_figure_3_bound(d) for d in FIGURE_3_DIFFERENCES_MS]
@@ -313,7 +313,7 @@ def _figure_17_picture(results: Results) -> Plot:
 def _convergence_picture(results: Results, prefix: str, first_s: float, title: str) -> Plot:
     starts = [s for s in _starts(first_s) if _kept_per_epoch(results[f"{prefix}-start-{s:g}"], s) is not None]
     start = (starts or _starts(first_s))[-1]
-    plot, axes = chart(title, "time, s", axis("cwnd_packets")[0])
+    plot, axes = chart(title, TIME, axis("cwnd_packets")[0])
     result = results[f"{prefix}-start-{start:g}"]
     labels = ("established", f"starts at {start:g} s")
     for flow, (look, label) in enumerate(zip(flow_pens(result), labels, strict=True)):

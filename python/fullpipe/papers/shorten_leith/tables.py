@@ -176,7 +176,7 @@ def _table_2_measure(results: Results) -> Rows:
 
 def _table_2_picture(results: Results) -> Plot:
     return _pairs_picture(
-        "Throughput over 20 Mbit/s paths", "all flows together, Mbit/s", _table_2_measure(results), "throughput"
+        "Throughput over 20 Mbit/s paths", "All flows together (Mbit/s)", _table_2_measure(results), "throughput"
     )
 
 

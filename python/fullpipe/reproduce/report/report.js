@@ -519,7 +519,7 @@
     const unit = (panel) => plain([panel.title, panel.y.label].filter(Boolean).join(", "));
     if (drawn.kind === "time") {
       const columns = drawn.panels.flatMap((panel) => panel.lines.map((line) => [[unit(panel), line.label].filter(Boolean).join(": "), unpack(line.y, drawn.places)]));
-      return [["time, s", ...columns.map(([name]) => name)], ...times(drawn).map((t, i) => [Number(t.toPrecision(7)), ...columns.map(([, values]) => (values[i] === null ? "" : Number(values[i].toPrecision(6))))])];
+      return [["Time (s)", ...columns.map(([name]) => name)], ...times(drawn).map((t, i) => [Number(t.toPrecision(7)), ...columns.map(([, values]) => (values[i] === null ? "" : Number(values[i].toPrecision(6))))])];
     }
     const rows = [["panel", "line", "x", "y"]];
     for (const panel of drawn.panels) {
