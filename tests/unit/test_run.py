@@ -10,7 +10,6 @@ import pytest
 import fullpipe
 from fullpipe import Result, Scenario
 from fullpipe.errors import InputError
-from fullpipe.runs.engines import run_groups
 
 TABLES = ("links", "flows", "traffic", "series", "link_series")
 
@@ -136,10 +135,7 @@ def test_compare_refuses(small: Scenario, algorithms: list[str]) -> None:
         fullpipe.compare(small, algorithms)
 
 
-def test_groups_come_in_order_with_their_own_results(small: Scenario) -> None:
-    groups = {name: {seed: small.replace(seed=seed) for seed in seeds} for name, seeds in (("b", (3, 1)), ("a", (2,)))}
-    yielded = [
-        (name, {seed: r.scenario.seed for seed, r in results.items()}) for name, results, _ in run_groups(groups)
-    ]
-    assert yielded == [("b", {3: 3, 1: 1}), ("a", {2: 2})]
-    assert next(iter(run_groups({"none": {}})))[:2] == ("none", {})
+def test_run_many_keeps_the_order_of_the_keys(small: Scenario) -> None:
+    results = fullpipe.run_many({seed: small.replace(seed=seed) for seed in (3, 1, 2)}, workers=2)
+    assert [(seed, result.scenario.seed) for seed, result in results.items()] == [(3, 3), (1, 1), (2, 2)]
+    assert fullpipe.run_many({}) == {}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from typing import TypedDict, TypeVar, Unpack
 
 from fullpipe._util.files import check_free
@@ -22,13 +21,12 @@ from fullpipe.runs.simulator import simulate
 from fullpipe.runs.stepwise import check_not_external
 from fullpipe.scenario import Scenario
 
-__all__ = ["ENGINES", "Together", "check_engines", "run", "run_groups", "run_many"]
+__all__ = ["ENGINES", "Together", "check_engines", "run", "run_many"]
 
 ENGINES = ("simulator", "linux")
 """Engines that run a scenario."""
 
 Key = TypeVar("Key")
-Group = TypeVar("Group")
 
 
 @shows_progress("s simulated")
@@ -155,48 +153,21 @@ def run_many(scenarios: Mapping[Key, Scenario], **together: Unpack[Together]) ->
     if not isinstance(given, Mapping):
         kind = type(given).__name__
         raise InputError(f"scenarios: found a {kind}; expected a dictionary (allowed: dict(enumerate(scenarios)))")
-    ((_, results, _),) = run_groups({None: scenarios}, **together)
-    return results
-
-
-def run_groups(
-    groups: Mapping[Group, Mapping[Key, Scenario]],
-    *,
-    recall: Callable[[Group, Scenario, Callable[[], Result]], Result] | None = None,
-    **together: Unpack[Together],
-) -> Iterator[tuple[Group, dict[Key, Result], float]]:
-    """Runs groups of scenarios as `run_many` does; later groups go on while the caller works on one's results.
-
-    Args:
-        groups: Scenarios by group and key.
-        recall: Function that is called in place of each run with the group, the scenario, and the run; it returns the
-            result.
-        together: As for `run_many`.
-
-    Yields:
-        The key of a group, its results, and the seconds from the start of its first run to the end of its last, in
-        the order of the groups.
-    """
     for name in together.keys() - Together.__annotations__.keys():
         raise TypeError(f"unexpected keyword argument {name!r}{hint(name, Together.__annotations__)}")
     progress, stop = together.get("progress"), together.get("stop")
-    tasks = [(group, key, scenario) for group, runs in groups.items() for key, scenario in runs.items()]
-    total_s = sum(scenario.duration_s for _, _, scenario in tasks)
-    count = count_workers(together.get("workers"), len(tasks))
+    total_s = sum(scenario.duration_s for scenario in scenarios.values())
+    count = count_workers(together.get("workers"), len(scenarios))
     part_bytes = share_bytes(count, together.get("memory"))
-    reached_s: dict[tuple[Group, Key], float] = {}
-    begun: dict[Group, float] = {}
-    ended: dict[Group, float] = {}
+    reached_s: dict[Key, float] = {}
 
-    def work(task: tuple[Group, Key, Scenario], ended_early: threading.Event) -> Result:
-        group, key, scenario = task
+    def work(task: tuple[Key, Scenario], ended_early: threading.Event) -> Result:
+        key, scenario = task
 
         def watch(now_s: float, _duration_s: float) -> None:
-            reached_s[group, key] = now_s
+            reached_s[key] = now_s
 
-        begun.setdefault(group, time.perf_counter())
-        now = partial(
-            run,
+        result = run(
             scenario,
             progress=watch,
             stop=ended_early,
@@ -204,21 +175,15 @@ def run_groups(
             kernel=together.get("kernel"),
             memory=part_bytes,
         )
-        result = recall(group, scenario, now) if recall else now()
-        reached_s[group, key] = scenario.duration_s
-        ended[group] = time.perf_counter()
+        reached_s[key] = scenario.duration_s
         return result
 
-    results: dict[Group, dict[Key, Result]] = {group: {} for group in groups}
-    with closing(in_threads(tasks, work, count)) as outcomes:
-        for group, runs in groups.items():
-            while len(results[group]) < len(runs):
-                done = next(outcomes)
-                if done is not None:
-                    (of_group, key, _), result = done
-                    results[of_group][key] = result
-                check_stop(stop)
-                if progress is not None:
-                    progress(sum(list(reached_s.values())), total_s)
-            finished = results.pop(group)
-            yield group, {key: finished[key] for key in runs}, ended[group] - begun[group] if runs else 0.0
+    results: dict[Key, Result] = {}
+    with closing(in_threads(scenarios.items(), work, count)) as outcomes:
+        for done in outcomes:
+            if done is not None:
+                (key, _), results[key] = done
+            check_stop(stop)
+            if progress is not None:
+                progress(sum(list(reached_s.values())), total_s)
+    return {key: results[key] for key in scenarios}
