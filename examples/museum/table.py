@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import fullpipe
-from fullpipe.experiments.check import Checked, Suite
 from fullpipe.arguments import as_algorithm
+from fullpipe.experiments.check import Checked, Suite
 
 HERE = Path(__file__).parent
 SOURCES = {"quinn": "quinn-rs", "zquic": "zigstack", "quicly": "h2o", "quiche": "cloudflare", "gvisor": "google"}
