@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Program
+from fullpipe import run
+from fullpipe.papers import select
+from fullpipe.reproduce import reproduce_all
 
 ITEM = "survey/figure-4"
 """An item that runs in a second."""
@@ -52,3 +55,17 @@ def test_wrong_options_end_in_one_line(program: Program, tmp_path: Path, argumen
     assert message in line
     assert not list(tmp_path.glob("p.*"))
     assert not (tmp_path / "out").exists()
+
+
+def test_seeds_measure_a_result_several_times_and_give_means() -> None:
+    item = select("bbr/figure-8")[0]
+    (once,), (twice,) = (reproduce_all([item], quick=True, seeds=seeds) for seeds in (1, 2))
+    first, second = twice.repeats
+    assert not {one.seed for one in first.values()} & {one.seed for one in second.values()}
+    other = item.measure({name: run(scenario) for name, scenario in second.items()})
+    for name, value in twice.values.items():
+        assert value == pytest.approx((once.values[name] + other.values[name]) / 2), name
+    assert {row.runs for row in twice.rows} == {2}
+    assert twice.rows.intervals
+    assert twice.fingerprint != once.fingerprint
+    assert twice.command.endswith(" --quick --seeds 2")

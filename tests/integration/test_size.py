@@ -18,7 +18,7 @@ import pytest
 
 import fullpipe
 from conftest import Program
-from fullpipe import Scenario, models
+from fullpipe import Scenario, linux, models
 from fullpipe._cli import fullpipe_command
 from fullpipe._cli.output import show
 from fullpipe.errors import InputError
@@ -29,6 +29,7 @@ from fullpipe.experiments.sizing.shares import algorithms_of, parts_of
 from fullpipe.experiments.sizing.sizing import MEASURED, Answer, Case
 from fullpipe.experiments.sizing.target import judge
 from fullpipe.runs.aggregate import estimate
+from fullpipe.runs.simulator import simulate
 from fullpipe.scenario.quantity import Quantity
 
 SMALL = ["--rate", "2Mbit/s", "--rtt", "20ms..60ms", "--flows", "2,4", "--target", "0.9", "--algorithms", "newreno"]
@@ -560,3 +561,25 @@ def test_bad_input_on_the_command_line(program: Program, tmp_path: Path) -> None
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "fullpipe: target = 98 (allowed: above 0, below 1; 0.98 for 98 %)\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def linux_of(given: Any, *_: Any, **__: Any) -> Any:
+    """Tables of the simulator without those that a kernel does not measure."""
+    tables = simulate(Scenario.of(given), None, lambda _: None)
+    links = {**tables["links"]}
+    for percent in (50, 95, 99):
+        links[f"p{percent}_queueing_delay_s"] = [None] * len(links["name"])
+    return {**tables, "links": links}
+
+
+def test_the_engine_of_a_sizing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls: list[object] = []
+    monkeypatch.setattr(linux, "run", lambda *given, **more: calls.append(given) or linux_of(*given, **more))
+    asked: dict[str, Any] = {"flows": [1], "algorithms": ["reno"], "precision": 0.5, "out": tmp_path / "out"}
+    here = fullpipe.size("10 Mbit/s", "20 ms", target=[0.9], **asked)
+    assert not calls
+    there = fullpipe.size("10 Mbit/s", "20 ms", target=[0.9], engine="linux", **asked)
+    assert len(calls) == len(there.runs)  # no run of the simulator is taken for one of the kernel
+    assert there.rows[0]["buffer_packets"] == here.rows[0]["buffer_packets"]
+    with pytest.raises(InputError, match=r"p99_delay <= 5ms': the engine linux does not measure that"):
+        fullpipe.size("10 Mbit/s", "20 ms", target=["p99_delay<=5ms"], engine="linux", **asked)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from fullpipe.experiments.evaluate.page import card_page, deciding, dots, gauge, number, told
+from fullpipe.experiments.evaluate import Card
+from fullpipe.experiments.evaluate.page import card_page, deciding, dots, gauge, in_margins, number, told
 
 CARDS = ROOT / "reports" / "cards"
 
@@ -241,3 +242,31 @@ def test_the_deciding_figure_is_the_one_furthest_beyond_its_margin() -> None:
     slight = {"verdict": "no worse", "experiments": [{"id": "grid", "figures": {"a": SLIGHT, "b": edge}}]}
     assert deciding(slight) == ("grid", edge)
     assert deciding({"verdict": "not run", "experiments": []}) is None
+
+
+def test_the_plot_of_a_card_shows_the_deciding_comparisons_in_units_of_their_margins(tmp_path: Path) -> None:
+    data = json.loads((CARDS / "bbr.json").read_text(encoding="utf-8"))
+    plot = Card(data)._own_plot(None)
+    (panel,) = plot.panels
+    assert panel.x.ticks is not None
+    names = [name for _, name in panel.x.ticks]
+    drawn = {names[int(x)]: (line.label, y) for line in panel.lines for x, y in zip(line.x, line.y, strict=True)}
+    for criterion in data["criteria"]:
+        if (found := deciding(criterion)) is None:
+            assert criterion["id"] not in drawn
+        else:
+            assert drawn[criterion["id"]] == (criterion["verdict"], in_margins(found[1])[0])
+    Card(data).plot(tmp_path / "card.svg")
+    assert (tmp_path / "card.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("compared", "place"),
+    [
+        (figure(difference=0.3, ci95=0.1, margin=0.2), (1.5, 0.5)),
+        (figure(limit=10.0, candidate=[12.0, 15.0]), (0.5, 0.0)),
+        (figure(apart=0.2, least=0.4), (0.5, 0.0)),
+    ],
+)
+def test_differences_are_in_units_of_the_margin(compared: dict[str, Any], place: tuple[float, float]) -> None:
+    assert in_margins(compared) == pytest.approx(place)  # type: ignore[arg-type]

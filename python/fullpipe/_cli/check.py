@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from fullpipe._cli import completion as complete
-from fullpipe._cli.output import json_option, note, print_json, progress_bar, show
-from fullpipe._cli.results import Placement, placement
+from fullpipe._cli.output import note, progress_bar
+from fullpipe._cli.results import Placement, format_options, placement, print_parts
 from fullpipe._util.files import check_file, staged_file
 from fullpipe.experiments.check import Suite, check
 from fullpipe.experiments.check.reports import comment, junit
@@ -23,7 +23,7 @@ __all__ = ["command"]
 @click.option("--junit", "junit_file", metavar="FILE", help="Write the results as JUnit XML.")
 @click.option("--markdown", "markdown_file", metavar="FILE", help="Write the results for a pull request comment.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 if any verdict is 'inconclusive'.")
-@json_option
+@format_options
 @placement
 def command(
     suite: str,
@@ -32,7 +32,7 @@ def command(
     junit_file: str | None,
     markdown_file: str | None,
     strict: bool,
-    as_json: bool,
+    form: str,
     place: Placement,
 ) -> int:
     """Check a controller for regressions with the suite in SUITE, a TOML file.
@@ -48,10 +48,7 @@ def command(
     for path, write in files.items():
         with staged_file(path) as stage:
             Path(stage).write_text(write(checks), encoding="utf-8")
-    if as_json:
-        print_json(checks.to_json())
-    else:
-        show(checks.shown())
+    print_parts(form, checks)
     if checks.inconclusive:
         note(f"warning: {len(checks.inconclusive)} checks are inconclusive; add seeds or use a longer scenario")
     return 1 if not checks.passed or (strict and checks.inconclusive) else 0

@@ -40,7 +40,10 @@ def asked(context: click.Context, parameter: click.Parameter, text: str) -> str 
 @click.option("--dry-run", is_flag=True, help="Print the number of runs and the estimated time, then exit.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 if any verdict is 'worse'.")
 @placement
-@output_options(None, "Write card.json, card.html, runs.parquet, and the scenarios into DIR.")
+@output_options(
+    "Plot the comparison that decides each criterion into FILE (.png, .svg or .pdf).",
+    "Write card.json, card.html, runs.parquet, and the scenarios into DIR.",
+)
 def command(
     algorithm: str,
     profile: str,

@@ -19,6 +19,7 @@ from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 from fullpipe.papers import select
 from fullpipe.reproduce import COLUMNS, Check, Item, Outcome, Shape, reproduce_all
+from fullpipe.reproduce.record import MOST_SEEDS
 from fullpipe.reproduce.report import write_report
 from fullpipe.runs.engines import ENGINES
 
@@ -39,6 +40,14 @@ HEADINGS = ("quantity", "published", "measured", "difference", "tolerance", "ver
 )
 @click.option("--list", "only_list", is_flag=True, help="List the results and exit.")
 @click.option("--quick", is_flag=True, help="Shorten the runs. The output states the changes.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, MOST_SEEDS),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Times that each result is measured, each with other seeds; values are then means.",
+)
 @engine_options(ENGINES[0], f"Engine that runs the scenarios: {' or '.join(ENGINES)}.")
 @placement
 @output_options(
@@ -53,6 +62,7 @@ def command(
     papers: tuple[str, ...],
     only_list: bool,
     quick: bool,
+    seeds: int,
     engine: str,
     kernel: str | None,
     output: Output,
@@ -74,7 +84,7 @@ def command(
     label = f"{len(chosen)} items" if len(chosen) > 1 else chosen[0].id
     with progress_bar(label, "runs", prints=live) as progress:
         for outcome in reproduce_all(
-            chosen, quick=quick, out=output.out, progress=progress, engine=engine, kernel=kernel, **place
+            chosen, quick=quick, seeds=seeds, out=output.out, progress=progress, engine=engine, kernel=kernel, **place
         ):
             if live:
                 show(shown(outcome, output.columns))

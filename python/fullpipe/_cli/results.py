@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, cast
 import click
 
 from fullpipe._cli.output import kernel_option, note, print_json, show, words
-from fullpipe._util.display import FORMATS, Shown, csv_text, latex, markdown
+from fullpipe._util.display import FORMATS, Outcome, Shown, csv_of, csv_text, latex, markdown
 from fullpipe._util.files import check_directory, check_free, check_picture
 from fullpipe.runs.memory import parse_bytes
 
@@ -24,9 +24,11 @@ __all__ = [
     "Placement",
     "dask_option",
     "engine_options",
+    "format_options",
     "memory_option",
     "output_options",
     "placement",
+    "print_parts",
     "workers_option",
 ]
 
@@ -121,6 +123,39 @@ class Output:
 COLUMNS = "Metrics to show, e.g. goodput_bps,groups.call.p99_rtt_s,udp.0.p99_frame_delay_s."
 
 
+def format_options(command: Command) -> Command:
+    """The options ``--json`` and ``--format``; the command takes ``form``."""
+
+    @wraps(command)
+    def call(*arguments: object, **given: object) -> object:
+        as_json, form = given.pop("as_json"), given.pop("form")
+        if as_json and form not in (None, "json"):
+            raise click.UsageError("--json conflicts with --format")
+        return command(*arguments, form="json" if as_json else str(form or "table"), **given)
+
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object: short for --format json.")
+    form = click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        help="How results are printed; csv has a row per run.  [default: table]",
+    )
+    return cast("Command", as_json(form(call)))
+
+
+def print_parts(form: str, what: Outcome) -> None:
+    """Prints an outcome without runs in a format. In CSV, each table follows the earlier one after an empty line."""
+    parts = what.shown()
+    if form == "json":
+        print_json(what.to_json())
+    elif form == "table":
+        show(parts)
+    elif form == "csv":
+        click.echo("\n".join(csv_of(part) for part in parts if isinstance(part, Shown)), nl=False)
+    else:
+        click.echo((markdown if form == "markdown" else latex)(parts), nl=False)
+
+
 def output_options(plot: str | None, out: str, *, columns: str = COLUMNS) -> Callable[[Command], Command]:
     """The options ``--json``, ``--format``, ``--columns``, ``--plot``, and ``--out``; the command takes an `Output`.
 
@@ -133,25 +168,17 @@ def output_options(plot: str | None, out: str, *, columns: str = COLUMNS) -> Cal
     def decorate(command: Command) -> Command:
         @wraps(command)
         def call(*arguments: object, **given: object) -> object:
-            as_json, form, columns = given.pop("as_json"), given.pop("form"), given.pop("columns")
-            if as_json and form not in (None, "json"):
-                raise click.UsageError("--json conflicts with --format")
+            columns = given.pop("columns")
             output = Output(
-                "json" if as_json else str(form or "table"),
+                str(given.pop("form")),
                 words(str(columns)) if columns is not None else None,
                 cast("str | None", given.pop("plot_file", None)),
                 cast("str | None", given.pop("out")),
             )
             return command(*arguments, output=output, **given)
 
+        call = format_options(call)
         options = [
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON object: short for --format json."),
-            click.option(
-                "--format",
-                "form",
-                type=click.Choice(FORMATS),
-                help="How results are printed; csv has a row per run.  [default: table]",
-            ),
             click.option("--columns", metavar="M,M", help=columns),
             *([click.option("--plot", "plot_file", metavar="FILE", help=plot)] if plot else []),
             click.option("--out", metavar="DIR", help=out),

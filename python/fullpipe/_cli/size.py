@@ -6,11 +6,12 @@ import click
 
 from fullpipe._cli import completion as complete
 from fullpipe._cli.output import algorithm_in, algorithms_option, progress_bar, resumable, words
-from fullpipe._cli.results import Output, Placement, output_options, placement
+from fullpipe._cli.results import Output, Placement, engine_options, output_options, placement
 from fullpipe._util.files import check_picture
 from fullpipe._util.text import quoted
 from fullpipe.experiments.sizing import size
 from fullpipe.experiments.sizing.mix import BUFFER
+from fullpipe.runs.engines import ENGINES
 
 __all__ = ["command"]
 
@@ -78,6 +79,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     metavar="FRACTION",
     help="Relative tolerance of the buffer.",
 )
+@engine_options(ENGINES[0], f"Engine that runs the scenarios: {' or '.join(ENGINES)}.")
 @placement
 @click.option(
     "--curve", metavar="FILE", help="Also run a range of buffers, and plot utilization against p99 delay into FILE."
@@ -97,6 +99,8 @@ def command(
     queue: str,
     seeds: int,
     precision: float,
+    engine: str,
+    kernel: str | None,
     place: Placement,
     curve: str | None,
     output: Output,
@@ -124,6 +128,8 @@ def command(
             seeds=seeds,
             precision=precision,
             curve=curve is not None,
+            engine=engine,
+            kernel=kernel,
             out=output.out,
             progress=progress,
             **place,

@@ -14,7 +14,7 @@ from fullpipe.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMATS", "Outcome", "Shown", "csv_text", "latex", "markdown", "page"]
+__all__ = ["FORMATS", "Outcome", "Shown", "csv_of", "csv_text", "latex", "markdown", "page"]
 
 FORMATS = ("table", "csv", "json", "markdown", "latex")
 """Formats of results that the program prints."""
@@ -131,9 +131,6 @@ def csv_text(table: pa.Table, columns: Sequence[str] | None = None, labels: Sequ
     Raises:
         InputError: A metric is unknown.
     """
-    import csv
-    import io
-
     names = table.column_names
     if columns is not None:
         for name in columns:
@@ -141,8 +138,18 @@ def csv_text(table: pa.Table, columns: Sequence[str] | None = None, labels: Sequ
                 raise InputError(unknown("metric", name, names))
         known = {"run", *labels, "seed", "engine", "error"}
         names = [*(name for name in names if name in known), *(name for name in columns if name not in known)]
+    return _csv([names, *zip(*(table[name].to_pylist() for name in names), strict=True)])
+
+
+def csv_of(table: Shown) -> str:
+    """A table of text as CSV with its headings."""
+    return _csv([table.columns, *table.rows])
+
+
+def _csv(rows: Iterable[Sequence[object]]) -> str:
+    import csv
+    import io
+
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(zip(*(table[name].to_pylist() for name in names), strict=True))
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Shown
 from fullpipe._util.files import check_free, readable
-from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import listed, with_params
 from fullpipe.arguments import as_algorithm
@@ -19,12 +18,12 @@ from fullpipe.experiments.failures import all_done, failed_runs, failures, raise
 from fullpipe.metrics import column
 from fullpipe.runs.aggregate import Estimate, estimate
 from fullpipe.runs.design import Case, Design, Done, Label, error_line
-from fullpipe.runs.engines import ENGINES, check_engines
+from fullpipe.runs.engines import check_engines
 from fullpipe.runs.measure import Row, full, name_of
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.options import RunOptions
 from fullpipe.runs.results import Details, Results, read_details, table_of
-from fullpipe.runs.runner import Keys, Runner
+from fullpipe.runs.runner import Runner
 from fullpipe.runs.store import kept_runs
 from fullpipe.scenario import Scenario
 
@@ -133,8 +132,9 @@ def duel(
         check_free(out)
     with kept_runs(out) as store:
         options = RunOptions(workers, memory, stop, progress, dask)
-        keys = Keys() if engine == ENGINES[0] else Keys(f"{build_fingerprint()} {engine} {kernel}")
-        runner = Runner(options, None if out is None else store, keys, engine, kernel, tolerates=(BaseException,))
+        runner = Runner(
+            options, None if out is None else store, engine=engine, kernel=kernel, tolerates=(BaseException,)
+        )
         ended = all_done(runner, design)
         raise_if_all_failed(ended)
         outcome = Duel._of_runs(labels, ended)

@@ -49,6 +49,9 @@ RECORD = "item.json"
 MEASURED = "measured.csv"
 """File with the measured values."""
 
+MOST_SEEDS = 1000
+"""Most repetitions of an item."""
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -61,6 +64,7 @@ class Variant:
         quick: Whether the checks are those of the quick variant.
         engine: Engine of the runs.
         kernel: As for `run`.
+        seeds: Times that the item is measured, each with other seeds; values are then means.
     """
 
     item: Item
@@ -69,12 +73,24 @@ class Variant:
     quick: bool
     engine: str = ENGINES[0]
     kernel: str | None = None
+    seeds: int = 1
 
     @classmethod
-    def of(cls, item: Item, quick: bool, engine: str, kernel: str | None) -> Variant:
+    def of(cls, item: Item, quick: bool, engine: str, kernel: str | None, seeds: int = 1) -> Variant:
         """Variant of an item for an engine."""
         scenarios, shortened = item.variant(quick, engine)
-        return cls(item, scenarios, shortened, quick or engine == "linux", engine, kernel)
+        return cls(item, scenarios, shortened, quick or engine == "linux", engine, kernel, seeds)
+
+    @property
+    def repeats(self) -> list[Mapping[str, Scenario]]:
+        """Scenarios of each repetition. No two repetitions have a seed in common."""
+        own = [scenario.seed for scenario in self.scenarios.values()]
+        step = 1 + max(own, default=0) - min(own, default=0)
+        more = [
+            {name: scenario.replace(seed=scenario.seed + i * step) for name, scenario in self.scenarios.items()}
+            for i in range(1, self.seeds)
+        ]
+        return [self.scenarios, *more]
 
     @property
     def full(self) -> bool:
@@ -93,7 +109,8 @@ class Variant:
         kernel = "" if self.kernel is None else f" --kernel {self.kernel}"
         directory = elsewhere(self.item.id)
         paper = "" if directory is None else f" --paper {shlex.quote(str(directory))}"
-        return f"fullpipe reproduce {self.item.id}{paper}{options[self.variant]}{kernel}"
+        seeds = f" --seeds {self.seeds}" if self.seeds > 1 else ""
+        return f"fullpipe reproduce {self.item.id}{paper}{options[self.variant]}{kernel}{seeds}"
 
     @property
     def fingerprint(self) -> str:
@@ -104,7 +121,7 @@ class Variant:
         directory = elsewhere(self.item.id)
         if directory is not None:
             digest.update(hash_of(directory).encode())
-        digest.update(f"\0{self.item.id}\0{self.quick}\0{self.engine}".encode())
+        digest.update(f"\0{self.item.id}\0{self.quick}\0{self.engine}\0{self.seeds}".encode())
         return digest.hexdigest()
 
 
@@ -169,7 +186,7 @@ class Outcome(Variant):
             "build": self.build,
             "machine": self.machine,
             "made": self.made,
-            "seeds": sorted({scenario.seed for scenario in self.scenarios.values()}),
+            "seeds": sorted({scenario.seed for repeat in self.repeats for scenario in repeat.values()}),
             "engine": self.engine,
             "fingerprint": self.fingerprint,
             "figures": {name: value if math.isfinite(value) else None for name, value in self.values.items()},
@@ -232,6 +249,7 @@ def reproduce_all(
     items: Sequence[Item],
     *,
     quick: bool = False,
+    seeds: int = 1,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -246,6 +264,8 @@ def reproduce_all(
     Args:
         items: Items to reproduce.
         quick: Whether to run the quick variants.
+        seeds: Times that each item is measured, each with other seeds. Values are then means with their 95 %
+            confidence intervals; plots show the first repetition.
         out: Directory in which each item is saved as ``out/<id>``. A saved item is cached if program, item, and
             scenarios did not change; its checks are repeated. Finished runs of an interrupted item on Linux are kept.
         workers: Concurrent runs; None for one per core.
@@ -261,7 +281,9 @@ def reproduce_all(
         Exception: First failure of a run; the others are stopped.
     """
     check_engines([engine], kernel)
-    variants = [Variant.of(item, quick, engine, kernel) for item in items]
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise InputError(f"seeds = {seeds} (allowed: 1 to {MOST_SEEDS})")
+    variants = [Variant.of(item, quick, engine, kernel, seeds) for item in items]
     for variant in variants:
         expected(variant.item.id, quick=variant.quick)  # refuses wrong data before the runs
         if out is not None:
@@ -281,23 +303,24 @@ def reproduce_all(
                 yield outcome
 
 
-def _results(runner: Runner, variants: Sequence[Variant]) -> Generator[dict[str, Result]]:
-    """Results of each variant. Runs of later variants go on meanwhile."""
+def _results(runner: Runner, variants: Sequence[Variant]) -> Generator[list[dict[str, Result]]]:
+    """Results of each repetition of a variant. Runs of later variants go on meanwhile."""
     linux = runner.engine == "linux"
     measure = name_of(tables if linux else whole)
-    places = [(variant, name) for variant in variants for name in variant.scenarios]
-    runs = [Run(i, Case(variant.scenarios[name], measure=measure)) for i, (variant, name) in enumerate(places)]
-    found: dict[str, dict[str, Result]] = {variant.item.id: {} for variant in variants}
+    repeats = {variant.item.id: variant.repeats for variant in variants}
+    places = [(item, i, name) for item, each in repeats.items() for i, named in enumerate(each) for name in named]
+    runs = [Run(n, Case(repeats[item][i][name], measure=measure)) for n, (item, i, name) in enumerate(places)]
+    found: dict[str, list[dict[str, Result]]] = {item: [{} for _ in each] for item, each in repeats.items()}
     with closing(runner.rows(runs)) as finished:
         for variant in variants:
             own = found[variant.item.id]
-            while len(own) < len(variant.scenarios):
+            while sum(map(len, own)) < len(variant.scenarios) * len(own):
                 done = next(finished)
                 assert done.row is not None
-                owner, name = places[done.run.number]
-                scenario = owner.scenarios[name]
-                found[owner.item.id][name] = _of_tables(scenario, done.row) if linux else done.row["result"]
-            yield {name: own[name] for name in variant.scenarios}
+                item, i, name = places[done.run.number]
+                scenario = repeats[item][i][name]
+                found[item][i][name] = _of_tables(scenario, done.row) if linux else done.row["result"]
+            yield [{name: results[name] for name in variant.scenarios} for results in own]
 
 
 def tables(result: Result) -> Row:
@@ -319,14 +342,19 @@ def _program(engine: str, kernel: str | None) -> str:
     return linux.fingerprint(kernel)
 
 
-def _measured(variant: Variant, results: Results) -> Outcome:
+def _measured(variant: Variant, repeats: Sequence[Results]) -> Outcome:
     begun = time.perf_counter()
-    rows = variant.item.measure(results)
-    if not isinstance(rows, Rows):  # a paper outside this package
-        raise InputError(f"{variant.item.id}: measure must return fullpipe.reproduce.Rows, not {type(rows).__name__}")
-    wall_s = time.perf_counter() - begun + math.fsum(result.totals["wall_s"] for result in results.values())
+    measured = []
+    for results in repeats:
+        rows: object = variant.item.measure(results)
+        if not isinstance(rows, Rows):  # a paper outside this package
+            kind = type(rows).__name__
+            raise InputError(f"{variant.item.id}: measure must return fullpipe.reproduce.Rows, not {kind}")
+        measured.append(rows)
+    taken_s = math.fsum(result.totals["wall_s"] for results in repeats for result in results.values())
+    wall_s = time.perf_counter() - begun + taken_s
     origin = {"version": _core.VERSION, "build": build(), "machine": machine(), "made": now()}
-    return _judged(variant, results, rows, wall_s, origin)
+    return _judged(variant, repeats[0], Rows.mean(measured), wall_s, origin)
 
 
 def _kept(variant: Variant, out: Path) -> Outcome | None:
@@ -353,6 +381,7 @@ def _judged(
         quick=variant.quick,
         engine=variant.engine,
         kernel=variant.kernel,
+        seeds=variant.seeds,
         results=results,
         rows=rows,
         checks=judge(rows.values, expected(variant.item.id, quick=variant.quick)),

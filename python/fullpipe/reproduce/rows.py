@@ -166,6 +166,16 @@ class Rows:
         return [{**asdict(row), "value": _finite(row.value), "ci95": _finite(row.ci95)} for row in self]
 
     @classmethod
+    def mean(cls, repeats: Sequence[Rows]) -> Rows:
+        """Means over repetitions of an item, each with its 95 % confidence interval; one repetition as it is."""
+        if len(repeats) == 1:
+            return repeats[0]
+        found = cls()
+        for row in repeats[0]:
+            found._put(_mean([each.called(row.name) for each in repeats if row.name in each._by_name]))
+        return found
+
+    @classmethod
     def from_list(cls, rows: Iterable[Mapping[str, str | float | None]]) -> Rows:
         """Rows from the result of `to_list`."""
         found = cls()
@@ -173,6 +183,14 @@ class Rows:
             value = math.nan if row["value"] is None else float(row["value"])
             found._put(Row(**{**row, "value": value}))  # type: ignore[arg-type]
         return found
+
+
+def _mean(rows: Sequence[Row]) -> Row:
+    known = [row.value for row in rows if math.isfinite(row.value)]
+    if not known:
+        return rows[0]
+    found = estimate(known)
+    return replace(rows[0], value=found.mean, ci95=found.ci95, runs=len(known))
 
 
 def _several(quantity: str, values: Sequence[float]) -> list[float]:

@@ -216,7 +216,8 @@ class Results(Outcome):
 
         The own figure of a comparison is the series of the first seed. That of a duel is the goodput harm of each
         algorithm over the buffers, a panel per mix. That of a sizing is the buffers against the numbers of flows with
-        the analytical sizing rules, on logarithmic axes. Others show the goodput.
+        the analytical sizing rules, on logarithmic axes. That of a card is the comparison that decides each criterion,
+        in units of its margin. Others show the goodput.
 
         Args:
             path: File of the plot (.png, .svg, .pdf).

@@ -89,7 +89,7 @@ class Runner:
     Attributes:
         options: How runs are carried out.
         store: Store of rows; None for none.
-        keys: Addresses of runs in the store.
+        keys: Addresses of runs in the store; None for those by build, engine, and kernel.
         engine: One of `engines.ENGINES`.
         kernel: As for `engines.run`.
         tolerates: Failures that are handed to the caller instead of being raised; interruptions never are.
@@ -171,7 +171,8 @@ class Runner:
         """Address of a run in the store."""
         with self._keys_lock:
             if self.keys is None:
-                self.keys = Keys()
+                of_engine = f"{build_fingerprint()} {self.engine} {self.kernel}"
+                self.keys = Keys(None if self.engine == engines.ENGINES[0] else of_engine)
             return self.keys.of(run)
 
     def make(self, run: Run, watch: Progress | None = None, memory_bytes: int | None = None) -> Row:

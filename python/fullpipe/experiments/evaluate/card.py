@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import fullpipe
 from fullpipe._util.display import Shown
@@ -29,6 +29,9 @@ from fullpipe.metrics import metric
 from fullpipe.runs.measure import Row
 from fullpipe.runs.results import Results, table_of
 from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from fullpipe.plots.spec import Plot
 
 __all__ = ["BREAKER", "RISKS", "Card", "Kernel"]
 
@@ -260,6 +263,14 @@ class Card(Results):
             *failed_runs(self),
             *([self.shown_summary(columns)] if columns else []),
         ]
+
+    def _own_plot(self, _: str | None) -> Plot:
+        from fullpipe.experiments.evaluate.page import deciding, in_margins
+        from fullpipe.plots.card import Point, card_plot
+
+        decided = [(one, found[1]) for one in self.data["criteria"] if (found := deciding(one)) is not None]
+        points = [Point(one["id"], one["verdict"], *in_margins(compared)) for one, compared in decided]
+        return card_plot(points, f"{shorten(str(self.data['algorithm']))} compared with NewReno and CUBIC")
 
     def _shown_kernel(self) -> list[Shown | str]:
         """Comparison of a real kernel with the simulator, by test case."""

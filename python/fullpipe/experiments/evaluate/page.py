@@ -17,7 +17,7 @@ from fullpipe.experiments.evaluate.judging import BARS
 from fullpipe.experiments.evaluate.rules import BADNESS, BETTER, INCONCLUSIVE, NO_WORSE, TIMES_TCP, WORSE
 from fullpipe.runs.aggregate import estimate
 
-__all__ = ["beside", "card_page", "dots", "gauge", "kernel_line", "number", "template"]
+__all__ = ["beside", "card_page", "dots", "gauge", "in_margins", "kernel_line", "number", "template"]
 
 CLASSES = {BETTER: "better", NO_WORSE: "same", INCONCLUSIVE: "unclear", WORSE: "worse"}
 """CSS classes of verdicts. Other verdicts have no color."""
@@ -68,6 +68,17 @@ def deciding(criterion: CriterionData) -> tuple[str, ComparedData] | None:
         if one["verdict"] == criterion["verdict"] and "difference" in one
     ]
     return max(judged, key=lambda each: _beyond(each[1])) if judged else None
+
+
+def in_margins(compared: ComparedData) -> tuple[float, float]:
+    """Difference from the baseline, and half of the width of its interval, in units of the margin. For a limit, the
+    worst seed's distance from it in units of the limit.
+    """
+    if "limit" in compared:
+        return (max(_known(compared["candidate"])) - compared["limit"]) / compared["limit"], 0.0
+    if "apart" in compared:
+        return compared["apart"] / compared["least"], 0.0
+    return compared["difference"] / compared["margin"], compared["ci95"] / compared["margin"]
 
 
 def gauge(compared: ComparedData) -> Markup:

@@ -25,6 +25,7 @@ from fullpipe.runs import design
 from fullpipe.runs.aggregate import estimate
 from fullpipe.runs.cluster import connected
 from fullpipe.runs.design import Run
+from fullpipe.runs.engines import ENGINES, check_engines
 from fullpipe.runs.measure import Row
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
@@ -78,6 +79,8 @@ def size(
     seeds: int = 5,
     precision: float = 0.05,
     curve: bool = False,
+    engine: str = ENGINES[0],
+    kernel: str | None = None,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     dask: object = None,
@@ -104,6 +107,8 @@ def size(
         seeds: Most runs per buffer. A buffer with a clear verdict gets fewer.
         precision: Relative tolerance of the answer.
         curve: Whether eight buffers from 1/64 to 2 bandwidth-delay products are run for `Sizing.plot_curve`.
+        engine: Engine of the runs, "simulator" or "linux". The kernel measures no queueing delays of packets.
+        kernel: As for `run`.
         out: Directory that the sizing is saved into (`Sizing.save`). Finished runs are kept there, so that an
             interrupted sizing can be continued.
         workers: Concurrent searches; None for one per core, and on a cluster for all.
@@ -120,6 +125,7 @@ def size(
     """
     check_several("algorithms", algorithms)
     check_several("target", target)
+    check_engines([engine], kernel)
     targets = [Target.parse(one) for one in target]
     mix = Mix.parse(rate, rtt, web_load, packet_size, queue, sized)
     check_targets(targets, web=web_load > 0)
@@ -136,7 +142,7 @@ def size(
         check_free(out)
     with kept_runs(out) as store, connected(dask) as client:
         options = RunOptions(workers, memory, stop, progress, client)
-        runner = Runner(options, None if out is None else store)
+        runner = Runner(options, None if out is None else store, engine=engine, kernel=kernel)
         common = tuple(targets), seeds, precision, curve, part_bytes
         cases = [Case(mix, a, n, *common, runner) for a in names for n in flows]
         _search_all(cases, count, runner, len(targets))
@@ -345,8 +351,12 @@ class Case:
             **{f"p{percent}_fct_s": metrics.get(f"transfers.p{percent}_s") for percent in (50, 95, 99)},
         }
         for condition in (condition for target in self.targets for condition in target.conditions):
-            if condition.measure.metric not in known:
-                raise InputError(f"target: {quoted(condition.text)}: the simulator does not measure that")
+            if condition.measure.metric not in known or (
+                self.runner.engine != ENGINES[0] and known[condition.measure.metric] is None
+            ):
+                raise InputError(
+                    f"target: {quoted(condition.text)}: the engine {self.runner.engine} does not measure that"
+                )
         return {**known, **{name: known.get(name) for name in MEASURED}}
 
     def _row(self, target: Target, answer: Answer) -> Row:
