@@ -7,8 +7,6 @@ Results equal those of the interpreter bit for bit, because no arithmetic is reo
 from __future__ import annotations
 
 import re
-import signal
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from fullpipe._util.inputs import MOST_LIBRARY_BYTES, check_regular
+from fullpipe._util.loading import try_loading
 from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import hint, one_line, quoted
 from fullpipe.errors import InputError
@@ -150,7 +149,7 @@ def load_library(library: str, name: str, fields: Table) -> Plug:
     import ctypes
 
     check_regular(library, MOST_LIBRARY_BYTES)
-    linked = _try_loading(library, name)
+    linked = try_loading(library, f"algorithm {quoted(name)}: {library}")
     try:
         loaded = ctypes.CDLL(library)
     except OSError as error:
@@ -164,55 +163,6 @@ def load_library(library: str, name: str, fields: Table) -> Plug:
             raise InputError(f"algorithm {quoted(name)}: {library} has no function {method}")
     state, places = _state_of(fields)
     return Plug(state.tobytes(), places, calls, loaded, linked)
-
-
-TRY_LOADING = """
-import ctypes, os, sys
-out = os.dup(1)
-os.dup2(2, 1)
-def mapped():
-    try:
-        with open("/proc/self/maps") as file:
-            return {line.split(None, 5)[5].rstrip() for line in file if "/" in line}
-    except OSError:
-        return set()
-before = mapped()
-try:
-    ctypes.CDLL(sys.argv[1])
-except OSError:
-    sys.exit()
-os.write(out, os.fsencode(chr(0).join(sorted(mapped() - before - {sys.argv[1]}))))
-"""
-"""Code that loads a library, and then writes the names of the files that came with it. The library may write too."""
-
-
-def _try_loading(library: str, name: str) -> tuple[str, ...]:
-    """Loads a library in another process first: a damaged file, or code that runs when it is loaded, may end it.
-
-    Returns:
-        Files of the libraries that it is linked to or loads, other than those of every process.
-
-    Raises:
-        InputError: The process has ended so.
-    """
-    import os
-    import subprocess  # a tenth of the start of a command; only libraries need it
-
-    command = [sys.executable, "-I", "-S", "-c", TRY_LOADING, library]
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, timeout=PATIENCE_S
-        )
-    except subprocess.TimeoutExpired:
-        raise InputError(f"algorithm {quoted(name)}: {library}: loading takes more than {PATIENCE_S:g} s") from None
-    if done.returncode:
-        how = f"by {signal.Signals(-done.returncode).name}" if done.returncode < 0 else f"with {done.returncode}"
-        raise InputError(f"algorithm {quoted(name)}: {library}: loading it ends the process ({how})")
-    return tuple(os.fsdecode(done.stdout).split("\0")) if done.stdout else ()
-
-
-PATIENCE_S = 60.0
-"""Time that loading a library may take, seconds of wall time."""
 
 
 def _state_of(fields: Table) -> tuple[np.ndarray[Any, Any], dict[str, tuple[int, bool]]]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-from pathlib import Path
 
 from fullpipe import _core, own
+from fullpipe._util.inputs import MOST_LIBRARY_BYTES, check_regular
+from fullpipe._util.loading import try_loading
 from fullpipe._util.plain import Tree
-from fullpipe._util.text import listed
+from fullpipe._util.text import listed, one_line
 from fullpipe.errors import InputError
 
 __all__ = ["SUFFIXES", "declare", "load_library"]
@@ -49,12 +50,14 @@ def declare(file: str, name: str | None = None) -> list[str]:
     from fullpipe.identity import file_digest
 
     path = os.path.realpath(file)
-    if not Path(path).is_file():
-        raise InputError(f"{file}: no such file")
+    check_regular(path, MOST_LIBRARY_BYTES)
+    linked = try_loading(path, file, _core.__file__)
+    # Before the library is loaded here: a file that changes meanwhile must not pass for the loaded code.
+    content = " ".join(map(file_digest, (path, *linked)))
     try:
         function = ctypes.CDLL(path).fullpipe_library
     except OSError as error:
-        raise InputError(f"{file}: it can't be loaded: {error}") from None
+        raise InputError(f"{file}: it can't be loaded: {one_line(str(error))}") from None
     except AttributeError:
         raise InputError(f"{file}: it exports no function fullpipe_library (include/fullpipe.h)") from None
     function.restype = ctypes.c_void_p
@@ -65,7 +68,7 @@ def declare(file: str, name: str | None = None) -> list[str]:
     for each in names:
         kind = type(each, (), {"__module__": "__main__", "__doc__": "Controller of a shared library."})
         options = {"controller": each, "library": path, "compiled": False}
-        own.remember(each, kind, options, file_digest(path), _declare_again)
+        own.remember(each, kind, options, content, _declare_again)
     return names
 
 

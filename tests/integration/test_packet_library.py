@@ -60,7 +60,7 @@ def test_the_program_takes_a_library(library: Path, program: Program) -> None:
 def test_faults_of_a_library_are_named(library: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no controller \"cubic\" \(it has: c-aimd\)"):
         arguments.load_algorithms(f"{library}:cubic")
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="No such file"):
         arguments.load_algorithms(str(tmp_path / "none.so"))
     for text, fault in [(".acked = acked,", "has no acked"), ("FULLPIPE_ABI, .count", "abi")]:
         source = tmp_path / "broken.c"

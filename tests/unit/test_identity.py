@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fullpipe
-from conftest import imports_from
+from conftest import ROOT, imports_from
 from fullpipe import Scenario
 from fullpipe.arguments import load_algorithms
 from fullpipe.identity import Identity
@@ -262,3 +262,72 @@ def test_a_changed_global_is_seen_by_run_and_by_run_many(folder: Path) -> None:
         assert [result.flows["goodput_bps"].to_pylist() for result in many.values()] == [alone, alone]
         goodputs.append(alone)
     assert goodputs[0] != goodputs[1]
+
+
+PACKETS = """
+import fullpipe
+from window import START
+
+CUT = 0.5
+
+@fullpipe.packet_algorithm("packets")
+class Packets:
+    window = START
+
+    def on_packets_acked(self, path, acked, rtt):
+        self.window += acked.bytes_total
+
+    def on_packets_lost(self, path, lost, persistent):
+        self.window = max(int(self.window * CUT), 2 * path.datagram)
+
+    def window_bytes(self):
+        return self.window
+"""
+
+
+def test_packet_level_class_is_known_by_its_content_and_the_files_that_it_imports(folder: Path) -> None:
+    code = (
+        "import sys; sys.path.insert(0, '.'); from fullpipe.arguments import load_algorithms\n"
+        "from fullpipe.own import identity_of\n"
+        "load_algorithms('own.py'); print(identity_of(['packets']).digest)"
+    )
+
+    def digest(text: str, start: int) -> str:
+        (folder / "own.py").write_text(text)
+        (folder / "window.py").write_text(f"START = {start}\n")
+        command = [sys.executable, "-B", "-c", code]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+    first = digest(PACKETS, 14720)
+    changed = [
+        digest(PACKETS.replace("CUT = 0.5", "CUT = 0.7"), 14720),
+        digest(PACKETS.replace('"packets")', '"packets", group="delay")'), 14720),
+        digest(PACKETS, 29440),
+    ]
+    assert digest(PACKETS, 14720) == first
+    assert len({first, *changed, "None"}) == 5
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_packet_level_library_is_known_by_its_bytes_and_those_it_is_linked_to(folder: Path) -> None:
+    source = (ROOT / "examples/packet_aimd.c").read_text()
+    code = (
+        "from fullpipe.arguments import load_algorithms\n"
+        "from fullpipe.own import identity_of\n"
+        "load_algorithms('./libown.so:c-aimd'); print(identity_of(['c-aimd']).digest)"
+    )
+
+    def digest(divisor: int, gain: int) -> str:
+        changed = source.replace("s->window / 2 >", f"s->window / {divisor} / gain() >")
+        assert changed != source
+        (folder / "own.c").write_text("unsigned gain(void);\n" + changed)
+        (folder / "gain.c").write_text(f"unsigned gain(void) {{ return {gain}; }}\n")
+        include = f"-I{ROOT / 'python/fullpipe/include'}"
+        for made in (["libgain.so", "gain.c"], ["libown.so", "own.c", include, "-L.", "-lgain", "-Wl,-rpath,$ORIGIN"]):
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", *made], cwd=folder, check=True)
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+    first = digest(2, 1)
+    assert digest(2, 1) == first
+    assert len({first, digest(3, 1), digest(2, 2), "None"}) == 4

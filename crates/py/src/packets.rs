@@ -7,7 +7,7 @@ use fullpipe_cc::packets::{Acked, Event, Lost, PacketControl, Packets, Path, Rtt
 use fullpipe_cc::params::{Info, Kind, Params};
 use fullpipe_cc::{CongestionControl, Start};
 use fullpipe_sim::catalogue::kept;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
@@ -147,7 +147,7 @@ impl Interpreted {
 
     fn look(&mut self, py: Python, method: &str, packet: Option<u64>) -> PyResult<()> {
         let answer = self.window_bytes.call0(py)?;
-        match whole(answer.bind(py))? {
+        match whole("window_bytes", answer.bind(py))? {
             Ok(window) => self.window = window,
             Err(window) => {
                 let packet = packet.map_or(String::new(), |packet| format!(" (packet {packet})"));
@@ -161,27 +161,36 @@ impl Interpreted {
             self.pacing_rate = if rate.is_none(py) { None } else { Some(rate.extract(py)?) };
         }
         if let Some(read) = quantum {
-            self.quantum = whole(read.call0(py)?.bind(py))?.unwrap_or(0);
+            self.quantum = bytes("send_quantum_bytes", read.call0(py)?.bind(py))?;
         }
         if let Some(read) = marks_app_limited {
             self.marks_app_limited = read.call0(py)?.is_truthy(py)?;
         }
         if let Some(read) = ssthresh {
-            let bytes = read.call0(py)?;
-            self.ssthresh = if bytes.is_none(py) { None } else { whole(bytes.bind(py))?.ok() };
+            let answer = read.call0(py)?;
+            self.ssthresh = if answer.is_none(py) { None } else { Some(bytes("ssthresh_bytes", answer.bind(py))?) };
         }
         Ok(())
     }
 }
 
+/// Number of bytes that `method` returned.
+fn bytes(method: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    whole(method, value)?.map_err(|number| {
+        PyValueError::new_err(format!("{method} returns {number}; allowed: a number of bytes from 0 to 2^63"))
+    })
+}
+
 /// Whole number of bytes, or the text of a number that is none.
-fn whole(value: &Bound<'_, PyAny>) -> PyResult<Result<u64, String>> {
+fn whole(method: &str, value: &Bound<'_, PyAny>) -> PyResult<Result<u64, String>> {
     if let Ok(number) = value.cast::<PyInt>() {
         return Ok(number.extract::<u64>().map_err(|_| number.to_string()));
     }
     let number = match value.cast::<PyFloat>() {
         Ok(number) => number.value(),
-        Err(_) if value.is_none() => return Err(PyTypeError::new_err("window_bytes returns None; allowed: a number")),
+        Err(_) if value.is_none() => {
+            return Err(PyTypeError::new_err(format!("{method} returns None; allowed: a number")));
+        }
         Err(_) => value.extract::<f64>()?,
     };
     let sound = number >= 0.0 && number < 2f64.powi(63);

@@ -31,6 +31,7 @@ __all__ = [
     "FileError",
     "check_regular",
     "digest",
+    "parse_json",
     "read_bytes",
     "read_json",
     "read_rows",
@@ -154,7 +155,20 @@ def read_json(path: str | os.PathLike[str], most: int = MOST_JSON_BYTES, *, fini
     Raises:
         FileError: As for `read_text`; or the file is no JSON, or is nested too deeply, or has too many parts.
     """
-    content = read_bytes(path, most)
+    return parse_json(path, read_bytes(path, most), finite=finite)
+
+
+def parse_json(path: str | os.PathLike[str], content: bytes, *, finite: bool = True) -> Any:
+    """Value of JSON text.
+
+    Args:
+        path: Source of the text in messages.
+        content: The text.
+        finite: As for `read_json`.
+
+    Raises:
+        FileError: As for `read_json`.
+    """
     _check_nesting(path, content)
     text = _decoded(path, content)
     try:

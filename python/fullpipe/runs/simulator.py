@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -31,6 +32,10 @@ __all__ = ["simulate", "work"]
 
 WORK = "import sys; sys.path[:] = sys.argv[1:]; from fullpipe.runs.simulator import work; work()"
 """Code of the child process. The path is set after the start, which runs a ``sitecustomize`` of any folder on it."""
+
+
+MOST_SILENT_S = 60.0
+"""Processor time after which a call of an algorithm counts as an endless loop, seconds. Progress comes every 0.1 s."""
 
 
 class Elsewhere(Exception):
@@ -144,12 +149,16 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
             pickle.dump((scenario, memory_bytes), process.stdin)
             process.stdin.flush()
             listener.start()
-            reached_s = 0.0
+            reached_s, heard_s = 0.0, 0.0
             while True:
                 try:
                     kind, what = told.get(timeout=TICK_S)
+                    heard_s = _used_s(process.pid)
                 except Empty:
                     kind, what = "reached", reached_s
+                    if _used_s(process.pid) > heard_s + MOST_SILENT_S:
+                        endless = f"a call of it has not returned for {MOST_SILENT_S:g} s"
+                        raise AlgorithmError(f"algorithm {_own_of(scenario)}: {endless}") from None
                 if kind == "tables":
                     tables: Tree = what
                     return tables
@@ -165,6 +174,15 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
                 tell(reached_s)
         finally:
             process.kill()
+
+
+def _used_s(process: int) -> float:
+    """Processor time of a child process so far, seconds; wall time on systems that don't show it."""
+    try:
+        used = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _begin_process() -> Popen[bytes]:

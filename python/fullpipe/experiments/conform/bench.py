@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fullpipe._util.inputs import FileError, parse_json
 from fullpipe._util.plain import Table, Tree
+from fullpipe._util.text import one_line
 from fullpipe.errors import FullpipeError, InputError, ScenarioError
 from fullpipe.runs.engines import run
 from fullpipe.scenario import Scenario
@@ -19,6 +23,13 @@ __all__ = ["Bench", "Curve", "Cut", "Series", "simulated_by"]
 
 CUT = 0.9
 """Ratio of two successive windows below which the window was cut."""
+
+
+MOST_OUTPUT_BYTES = 50_000_000
+"""Output of a program with further controllers, at most: ten times that of the longest scenario."""
+
+MOST_MESSAGE_BYTES = 1_000_000
+"""Messages of such a program, at most."""
 
 
 @dataclass(frozen=True)
@@ -111,24 +122,74 @@ def simulated_by(program: str) -> Callable[[Table], Series]:
         with TemporaryDirectory() as folder:
             file = Path(folder, "scenario.toml")
             file.write_text(tomli_w.dumps(tree), encoding="utf-8")
-            try:
-                done = subprocess.run(
-                    [program, "--json", "--series", file], capture_output=True, text=True, check=False
-                )
-            except OSError as error:
-                raise InputError(f"{program}: can't be run: {error.strerror}") from None
-        if done.returncode:
-            said = done.stderr.strip().replace(str(file), "scenario")
-            if done.returncode == 2:
-                raise ScenarioError("", said, program)
-            raise FullpipeError(f"{program}: {said}")
+            status, output, said = _output_of(program, file)
+        if status:
+            if status == 2:
+                raise ScenarioError("", said.replace(str(file), "scenario"), program)
+            raise FullpipeError(f"{program}: {said.replace(str(file), 'scenario') or f'exit status {status}'}")
         try:
-            found = json.loads(done.stdout)
-            return Series(found["series"], found["flows"][0])
-        except (ValueError, KeyError, IndexError, TypeError):
+            found = parse_json(program, output, finite=False)
+            return _series(found["series"], found["flows"][0])
+        except (FileError, ValueError, KeyError, IndexError, TypeError):
             raise InputError(f"{program}: prints no series of a flow with --json --series") from None
 
     return simulate
+
+
+def _series(columns: Any, metrics: Any) -> Series:
+    """Series of a flow, whose columns are numbers, as many in each.
+
+    Raises:
+        ValueError: They are not.
+    """
+    lists = list(columns.values()) if isinstance(columns, dict) and isinstance(metrics, dict) else []
+    lengths = {len(values) for values in lists if isinstance(values, list)}
+    numbers = all(isinstance(value, int | float | None) for values in lists for value in values)
+    if len(lengths) != 1 or not numbers or not {"t_s", "cwnd_packets"} <= columns.keys():
+        raise ValueError
+    return Series(columns, metrics)
+
+
+def _output_of(program: str, file: Path) -> tuple[int, bytes, str]:
+    """Exit status, output, and message of a program that runs a scenario.
+
+    Raises:
+        InputError: The program can't be run, or it writes without end.
+    """
+    import threading
+
+    try:
+        process = subprocess.Popen(
+            [program, "--json", "--series", file],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise InputError(f"{program}: can't be run: {error.strerror}") from None
+    written: dict[str, bytes] = {}
+
+    def end() -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def read(name: str, stream: Any, most: int) -> None:
+        written[name] = stream.read(most + 1)
+        if len(written[name]) > most:
+            end()
+
+    with process:
+        try:
+            messages = threading.Thread(target=read, args=("messages", process.stderr, MOST_MESSAGE_BYTES))
+            messages.start()
+            read("output", process.stdout, MOST_OUTPUT_BYTES)
+            messages.join()
+            status = process.wait()
+        finally:
+            end()
+    if len(written["output"]) > MOST_OUTPUT_BYTES or len(written["messages"]) > MOST_MESSAGE_BYTES:
+        raise InputError(f"{program}: writes more than {MOST_OUTPUT_BYTES // 1_000_000} MB")
+    return status, written["output"], one_line(written["messages"].decode(errors="replace"))
 
 
 @dataclass
