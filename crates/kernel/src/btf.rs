@@ -21,12 +21,12 @@ pub struct Type {
     /// The name, or nothing.
     pub name: String,
     /// Kind of type.
-    pub kind: Kind,
+    pub kind: TypeKind,
 }
 
 /// Kind of a type.
 #[derive(Debug)]
-pub enum Kind {
+pub enum TypeKind {
     Void,
     Int {
         size: u32,
@@ -98,7 +98,7 @@ impl Btf {
         };
         let types = part(word(8)? as usize, word(12)? as usize).ok_or_else(short)?;
         let strings = part(word(16)? as usize, word(20)? as usize).ok_or_else(short)?.to_vec();
-        let mut btf = Btf { types: vec![Type { name: String::new(), kind: Kind::Void }], strings };
+        let mut btf = Btf { types: vec![Type { name: String::new(), kind: TypeKind::Void }], strings };
         let mut reader = Reader { data: types, at: 0 };
         while reader.at < types.len() {
             let next = btf.read(&mut reader).ok_or_else(short)??;
@@ -115,67 +115,64 @@ impl Btf {
         let kind = match info >> 24 & 0x1f {
             1 => {
                 let encoding = reader.next()? >> 24;
-                Kind::Int { size: size_or_type, signed: encoding & 1 == 1, flag: encoding & 4 == 4 }
+                TypeKind::Int { size: size_or_type, signed: encoding & 1 == 1, flag: encoding & 4 == 4 }
             }
-            2 => Kind::Pointer(size_or_type),
+            2 => TypeKind::Pointer(size_or_type),
             3 => {
                 let (element, _index, count) = (reader.next()?, reader.next()?, reader.next()?);
-                Kind::Array { element, count }
+                TypeKind::Array { element, count }
             }
             kind @ (4 | 5) => {
-                let mut members = Vec::new();
-                for _ in 0..count {
-                    let name = self.string(reader.next()?)?.to_owned();
-                    let (of, offset) = (reader.next()?, reader.next()?);
-                    let (bit, bits) = if flag { (offset & 0xff_ffff, offset >> 24) } else { (offset, 0) };
-                    members.push(Member { name, of, bit, bits });
-                }
-                Kind::Record { size: size_or_type, union: kind == 5, members }
+                let members = (0..count).map(|_| self.read_member(reader, flag)).collect::<Option<_>>()?;
+                TypeKind::Record { size: size_or_type, union: kind == 5, members }
             }
-            6 => {
-                let mut values = Vec::new();
-                for _ in 0..count {
-                    let name = self.string(reader.next()?)?.to_owned();
-                    let value = reader.next()?;
-                    values.push((name, if flag { i64::from(value as i32) } else { i64::from(value) }));
-                }
-                Kind::Enum { size: size_or_type, signed: flag, values }
+            kind @ (6 | 19) => {
+                let values = (0..count).map(|_| self.read_value(reader, kind == 19, flag)).collect::<Option<_>>()?;
+                TypeKind::Enum { size: size_or_type, signed: flag, values }
             }
-            7 => Kind::Forward,
-            kind @ (8..=11 | 18) => Kind::Alias { of: size_or_type, volatile: kind == 9 },
-            12 => Kind::Function { prototype: size_or_type },
+            7 => TypeKind::Forward,
+            kind @ (8..=11 | 18) => TypeKind::Alias { of: size_or_type, volatile: kind == 9 },
+            12 => TypeKind::Function { prototype: size_or_type },
             13 => {
                 (0..2 * count).try_for_each(|_| reader.next().map(drop))?;
-                Kind::Prototype { parameters: count }
+                TypeKind::Prototype { parameters: count }
             }
             14 => {
                 reader.next()?;
-                Kind::Variable { of: size_or_type }
+                TypeKind::Variable { of: size_or_type }
             }
             15 => {
-                let mut variables = Vec::new();
-                for _ in 0..count {
-                    variables.push((reader.next()?, reader.next()?, reader.next()?));
-                }
-                Kind::Section(variables)
+                let variable = |_| Some((reader.next()?, reader.next()?, reader.next()?));
+                TypeKind::Section((0..count).map(variable).collect::<Option<_>>()?)
             }
-            16 => Kind::Float { size: size_or_type },
+            16 => TypeKind::Float { size: size_or_type },
             17 => {
                 reader.next()?;
-                Kind::Tag
-            }
-            19 => {
-                let mut values = Vec::new();
-                for _ in 0..count {
-                    let name = self.string(reader.next()?)?.to_owned();
-                    let (low, high) = (reader.next()?, reader.next()?);
-                    values.push((name, (u64::from(high) << 32 | u64::from(low)) as i64));
-                }
-                Kind::Enum { size: size_or_type, signed: flag, values }
+                TypeKind::Tag
             }
             other => return Some(Err(Error::new(format!("its BTF has a type of the unknown kind {other}")))),
         };
         Some(Ok(Type { name, kind }))
+    }
+
+    /// Reads a member of a structure or union. With `fields`, its offset contains the size of a bit field.
+    fn read_member(&self, reader: &mut Reader, fields: bool) -> Option<Member> {
+        let name = self.string(reader.next()?)?.to_owned();
+        let (of, offset) = (reader.next()?, reader.next()?);
+        let (bit, bits) = if fields { (offset & 0xff_ffff, offset >> 24) } else { (offset, 0) };
+        Some(Member { name, of, bit, bits })
+    }
+
+    /// Reads a value of an enumeration, of 64 bits or of 32.
+    fn read_value(&self, reader: &mut Reader, wide: bool, signed: bool) -> Option<(String, i64)> {
+        let name = self.string(reader.next()?)?.to_owned();
+        let low = reader.next()?;
+        let value = match (wide, signed) {
+            (true, _) => (u64::from(reader.next()?) << 32 | u64::from(low)) as i64,
+            (false, true) => i64::from(low as i32),
+            (false, false) => i64::from(low),
+        };
+        Some((name, value))
     }
 
     /// The string at an offset of the string section.
@@ -199,7 +196,7 @@ impl Btf {
     pub fn plain(&self, mut id: Id) -> Result<(Id, &Type)> {
         for _ in 0..DEEPEST {
             match self.get(id)? {
-                Type { kind: Kind::Alias { of, .. }, .. } => id = *of,
+                Type { kind: TypeKind::Alias { of, .. }, .. } => id = *of,
                 plain => return Ok((id, plain)),
             }
         }
@@ -214,34 +211,35 @@ impl Btf {
     fn size_within(&self, id: Id, depth: u32) -> Result<u32> {
         let (_, plain) = self.plain(id)?;
         match &plain.kind {
-            Kind::Int { size, .. } | Kind::Float { size } | Kind::Record { size, .. } | Kind::Enum { size, .. } => {
-                Ok(*size)
-            }
-            Kind::Pointer(_) => Ok(8),
-            Kind::Array { element, count } if depth > 0 => self
+            TypeKind::Int { size, .. }
+            | TypeKind::Float { size }
+            | TypeKind::Record { size, .. }
+            | TypeKind::Enum { size, .. } => Ok(*size),
+            TypeKind::Pointer(_) => Ok(8),
+            TypeKind::Array { element, count } if depth > 0 => self
                 .size_within(*element, depth - 1)?
                 .checked_mul(*count)
                 .ok_or_else(|| Error::new("its BTF has an array of more than 4 GiB")),
-            Kind::Array { .. } => Err(circular()),
-            Kind::Variable { of } if depth > 0 => self.size_within(*of, depth - 1),
+            TypeKind::Array { .. } => Err(circular()),
+            TypeKind::Variable { of } if depth > 0 => self.size_within(*of, depth - 1),
             _ => Err(Error::new(format!("its BTF asks for the size of {}, which has none", plain.called(id)))),
         }
     }
 
     /// The structure or union of a name.
     pub fn record(&self, name: &str) -> Option<Id> {
-        self.named(name, |kind| matches!(kind, Kind::Record { .. }))
+        self.named(name, |kind| matches!(kind, TypeKind::Record { .. }))
     }
 
     /// The first type of a name and a kind.
-    pub fn named(&self, name: &str, of_kind: impl Fn(&Kind) -> bool) -> Option<Id> {
+    pub fn named(&self, name: &str, of_kind: impl Fn(&TypeKind) -> bool) -> Option<Id> {
         self.types().find(|(_, t)| t.name == name && of_kind(&t.kind)).map(|(id, _)| id)
     }
 
     /// The members of a structure or union.
     pub fn members(&self, id: Id) -> Result<&[Member]> {
         match self.plain(id)? {
-            (_, Type { kind: Kind::Record { members, .. }, .. }) => Ok(members),
+            (_, Type { kind: TypeKind::Record { members, .. }, .. }) => Ok(members),
             (id, other) => {
                 Err(Error::new(format!("its BTF asks for a member of {}, which has none", other.called(id))))
             }
@@ -250,12 +248,12 @@ impl Btf {
 
     /// The variables of a section: type of the variable itself, name, offset, size.
     pub fn variables(&self, section: &str) -> Result<Vec<Variable<'_>>> {
-        let Some(id) = self.named(section, |kind| matches!(kind, Kind::Section(_))) else { return Ok(Vec::new()) };
-        let Kind::Section(listed) = &self.get(id)?.kind else { return Ok(Vec::new()) };
+        let Some(id) = self.named(section, |kind| matches!(kind, TypeKind::Section(_))) else { return Ok(Vec::new()) };
+        let TypeKind::Section(listed) = &self.get(id)?.kind else { return Ok(Vec::new()) };
         let mut variables = Vec::new();
         for &(id, offset, size) in listed {
             let Type { name, kind } = self.get(id)?;
-            if let Kind::Variable { of } = kind {
+            if let TypeKind::Variable { of } = kind {
                 variables.push(Variable { name, of: *of, offset, size });
             }
         }

@@ -3,7 +3,7 @@
 mod parameter;
 mod resolve;
 
-use crate::btf::{Btf, Id, Kind};
+use crate::btf::{Btf, Id, TypeKind};
 use crate::code::{self, Instruction, op};
 use crate::elf::{Elf, Section};
 use crate::error::{Error, Result, line};
@@ -380,14 +380,14 @@ impl<'a> Loader<'a> {
     /// Number in a map's declaration `int (*name)[NUMBER]`.
     fn number(&self, of: Id) -> Result<u32> {
         match self.btf.plain(self.pointed(of)?)?.1.kind {
-            Kind::Array { count, .. } => Ok(count),
+            TypeKind::Array { count, .. } => Ok(count),
             _ => Err(Error::new("it declares a map with a number that is none")),
         }
     }
 
     fn pointed(&self, of: Id) -> Result<Id> {
         match self.btf.plain(of)?.1.kind {
-            Kind::Pointer(to) => Ok(to),
+            TypeKind::Pointer(to) => Ok(to),
             _ => Err(Error::new("it declares a map with a member that is no pointer")),
         }
     }
@@ -427,7 +427,7 @@ impl<'a> Loader<'a> {
                     continue;
                 }
                 let (id, plain) = self.btf.plain(variable.of)?;
-                if let Kind::Record { members, .. } = &plain.kind {
+                if let TypeKind::Record { members, .. } = &plain.kind {
                     for member in members.iter().filter(|member| member.bits == 0) {
                         let at = at.saturating_add(u64::from(member.bit / 8));
                         self.parameter(&member.name, member.of, section, region, at)?;
@@ -463,8 +463,8 @@ impl<'a> Loader<'a> {
     fn may_change(&self, mut of: Id) -> Result<bool> {
         for _ in 0..8 {
             match self.btf.get(of)?.kind {
-                Kind::Alias { volatile: true, .. } => return Ok(true),
-                Kind::Alias { of: beneath, .. } => of = beneath,
+                TypeKind::Alias { volatile: true, .. } => return Ok(true),
+                TypeKind::Alias { of: beneath, .. } => of = beneath,
                 _ => break,
             }
         }

@@ -1,7 +1,7 @@
 //! CO-RE: a program that was compiled against some kernel's records is fitted to the [target](crate::target)'s (the kernel's
 //! Documentation/bpf/llvm_reloc.rst, "CO-RE Relocations"; docs.kernel.org/bpf/libbpf, "libbpf Overview").
 
-use crate::btf::{Btf, Id, Kind, Type, word};
+use crate::btf::{Btf, Id, Type, TypeKind, word};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
@@ -188,7 +188,7 @@ impl Relocation<'_> {
         for &index in rest {
             let beyond = || Error::new(format!("its .BTF.ext has the path {:?}, which leads nowhere", self.path));
             match &local.plain(place.of)?.1.kind {
-                Kind::Record { members, .. } => {
+                TypeKind::Record { members, .. } => {
                     let member = members.get(index as usize).ok_or_else(beyond)?;
                     place =
                         Place { bit: place.bit.wrapping_add(u64::from(member.bit)), bits: member.bits, of: member.of };
@@ -196,7 +196,7 @@ impl Relocation<'_> {
                         steps.push(Step::Member(&member.name));
                     }
                 }
-                Kind::Array { element, .. } => {
+                TypeKind::Array { element, .. } => {
                     let bit = place.bit.wrapping_add(bit_of(index, local.size(*element)?));
                     place = Place { bit, bits: 0, of: *element };
                     steps.push(Step::Index(index));
@@ -208,14 +208,14 @@ impl Relocation<'_> {
     }
 
     fn enumerator(&self, local: &Btf, target: &Btf) -> Result<Fix> {
-        let (_, Type { name, kind: Kind::Enum { values, .. } }) = local.plain(self.of)? else {
+        let (_, Type { name, kind: TypeKind::Enum { values, .. } }) = local.plain(self.of)? else {
             return Err(Error::new("its .BTF.ext has an enumerator of something that is no enumeration"));
         };
         let wanted = self.indices()?.first().and_then(|&index| values.get(index as usize));
         let (wanted, _) = wanted.ok_or_else(|| Error::new("its .BTF.ext has an enumerator that its BTF lacks"))?;
-        let found = match target.named(essential(name), |kind| matches!(kind, Kind::Enum { .. })) {
+        let found = match target.named(essential(name), |kind| matches!(kind, TypeKind::Enum { .. })) {
             Some(id) => match &target.get(id)?.kind {
-                Kind::Enum { values, .. } => values.iter().find(|(name, _)| name == essential(wanted)),
+                TypeKind::Enum { values, .. } => values.iter().find(|(name, _)| name == essential(wanted)),
                 _ => None,
             },
             None => None,
@@ -256,7 +256,7 @@ fn spelled(root: &Type, steps: &[Step]) -> String {
 /// The type of the target that has the name and is of the kind of the program's.
 fn counterpart(local: &Btf, of: Id, target: &Btf) -> Result<Option<Id>> {
     let wanted = local.get(of)?;
-    let same = |kind: &Kind| std::mem::discriminant(kind) == std::mem::discriminant(&wanted.kind);
+    let same = |kind: &TypeKind| std::mem::discriminant(kind) == std::mem::discriminant(&wanted.kind);
     Ok(target.named(essential(&wanted.name), same).filter(|_| !wanted.name.is_empty()))
 }
 
@@ -266,11 +266,11 @@ fn followed(target: &Btf, record: Id, steps: &[Step]) -> Result<Option<Place>> {
     for (i, step) in steps.iter().enumerate() {
         match (*step, &target.plain(place.of)?.1.kind) {
             (Step::Index(index), _) if i == 0 => place.bit = bit_of(index, target.size(record)?),
-            (Step::Index(index), Kind::Array { element, count }) if index < *count => {
+            (Step::Index(index), TypeKind::Array { element, count }) if index < *count => {
                 let bit = place.bit.wrapping_add(bit_of(index, target.size(*element)?));
                 place = Place { bit, bits: 0, of: *element };
             }
-            (Step::Member(name), Kind::Record { .. }) => match member(target, place.of, name, DEEPEST)? {
+            (Step::Member(name), TypeKind::Record { .. }) => match member(target, place.of, name, DEEPEST)? {
                 Some(found) => place = Place { bit: place.bit.wrapping_add(found.bit), ..found },
                 None => return Ok(None),
             },
@@ -299,7 +299,7 @@ fn member(target: &Btf, record: Id, name: &str, depth: u32) -> Result<Option<Pla
 /// Whether a field of the one type can be read as the other.
 fn compatible(local: &Btf, ours: Id, target: &Btf, theirs: Id, depth: u32) -> Result<bool> {
     Ok(match (&local.plain(ours)?.1.kind, &target.plain(theirs)?.1.kind) {
-        (Kind::Array { element: a, .. }, Kind::Array { element: b, .. }) => {
+        (TypeKind::Array { element: a, .. }, TypeKind::Array { element: b, .. }) => {
             depth > 0 && compatible(local, *a, target, *b, depth - 1)?
         }
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
@@ -307,7 +307,7 @@ fn compatible(local: &Btf, ours: Id, target: &Btf, theirs: Id, depth: u32) -> Re
 }
 
 fn signed(target: &Btf, of: Id) -> Result<bool> {
-    Ok(matches!(target.plain(of)?.1.kind, Kind::Int { signed: true, .. } | Kind::Enum { signed: true, .. }))
+    Ok(matches!(target.plain(of)?.1.kind, TypeKind::Int { signed: true, .. } | TypeKind::Enum { signed: true, .. }))
 }
 
 /// The bytes to load for a field: where they begin and how many; `None` if no load takes them all.

@@ -364,53 +364,20 @@ impl Machine {
                 None => 0,
             },
             Host::MapUpdate => match self.element(program, a, b)? {
-                Some((address, size)) => {
-                    self.memory.copy(layout, c, address, size as usize)?;
-                    0
-                }
+                Some((address, size)) => self.memory.copy(layout, c, address, size as usize).map(|()| 0)?,
                 None => E2BIG,
             },
             Host::ProbeRead => match self.memory.copy(layout, c, a, b as u32 as usize) {
                 Ok(()) => 0,
-                Err(_) => {
-                    self.memory.fill(layout, a, b as u32 as usize, 0)?;
-                    EFAULT
-                }
+                Err(_) => self.memory.fill(layout, a, b as u32 as usize, 0).map(|()| EFAULT)?,
             },
-            Host::StorageGet => {
-                let index = self.storage(program, a, b)?;
-                let values = memory::address(program.maps[index].values, 0);
-                let size = program.maps[index].value_size as usize;
-                if !self.stored[index] {
-                    // BPF_SK_STORAGE_GET_F_CREATE.
-                    if d & 1 == 0 {
-                        return Ok(0);
-                    }
-                    self.memory.fill(layout, values, size, 0)?;
-                    if c != 0 {
-                        self.memory.copy(layout, c, values, size)?;
-                    }
-                    self.stored[index] = true;
-                }
-                values
-            }
+            // BPF_SK_STORAGE_GET_F_CREATE is bit 0.
+            Host::StorageGet => self.storage_get(program, (a, b), c, d & 1 == 1)?,
             Host::StorageDelete => {
                 let index = self.storage(program, a, b)?;
                 if std::mem::replace(&mut self.stored[index], false) { 0 } else { ENOENT }
             }
-            Host::SendAck => {
-                return Err(Stop::Said("sends an ACK (bpf_tcp_send_ack): no sender here receives data".into()));
-            }
-            Host::SetOption => {
-                return Err(Stop::Said(
-                    "sets an option of the socket (bpf_setsockopt), which the simulator does not have".into(),
-                ));
-            }
-            Host::AskOption => {
-                return Err(Stop::Said(
-                    "asks for an option of the socket (bpf_getsockopt), which the simulator does not have".into(),
-                ));
-            }
+            Host::SendAck | Host::SetOption | Host::AskOption => return Err(refusal(host)),
             Host::RenoSsthresh => (socket(a)?, u64::from(self.reno_ssthresh())).1,
             Host::RenoUndo => (socket(a)?, u64::from(self.reno_undo())).1,
             Host::RenoAvoid => {
@@ -435,6 +402,25 @@ impl Machine {
                 a
             }
         })
+    }
+
+    /// Value of a map of socket storage; 0 if there is none. `create` makes one, with the content at `initial` unless that is 0.
+    fn storage_get(&mut self, program: &Program, of: (u64, u64), initial: u64, create: bool) -> Result<u64, Stop> {
+        let layout = &program.layout;
+        let index = self.storage(program, of.0, of.1)?;
+        let values = memory::address(program.maps[index].values, 0);
+        let size = program.maps[index].value_size as usize;
+        if !self.stored[index] {
+            if !create {
+                return Ok(0);
+            }
+            self.memory.fill(layout, values, size, 0)?;
+            if initial != 0 {
+                self.memory.copy(layout, initial, values, size)?;
+            }
+            self.stored[index] = true;
+        }
+        Ok(values)
     }
 
     /// Where the element of an array with the key at an address lies, and its bytes; `None` if there is none.
@@ -480,4 +466,14 @@ fn place(base: u64, i: &Instruction) -> u64 {
 fn socket(address: u64) -> Result<(), Stop> {
     let wrong = || Stop::Said("gives a function of the kernel something that is no socket".into());
     (address == Machine::address_of_socket()).then_some(()).ok_or_else(wrong)
+}
+
+/// Reason why a helper of the kernel is not available.
+fn refusal(host: Host) -> Stop {
+    let what = match host {
+        Host::SendAck => "sends an ACK (bpf_tcp_send_ack): no sender here receives data",
+        Host::SetOption => "sets an option of the socket (bpf_setsockopt), which the simulator does not have",
+        _ => "asks for an option of the socket (bpf_getsockopt), which the simulator does not have",
+    };
+    Stop::Said(what.into())
 }

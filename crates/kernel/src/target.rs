@@ -1,6 +1,6 @@
 //! The kernel that programs are fitted to: the records of `target.h`, by way of the BTF that is made from it.
 
-use crate::btf::{Btf, Kind};
+use crate::btf::{Btf, TypeKind};
 use std::sync::OnceLock;
 
 /// Its source, in C.
@@ -104,7 +104,7 @@ pub fn is_operation(name: &str) -> bool {
     let members = btf().record("tcp_congestion_ops").and_then(|id| btf().members(id).ok()).unwrap_or_default();
     members
         .iter()
-        .any(|m| m.name == name && matches!(btf().plain(m.of), Ok((_, t)) if matches!(t.kind, Kind::Pointer(_))))
+        .any(|m| m.name == name && matches!(btf().plain(m.of), Ok((_, t)) if matches!(t.kind, TypeKind::Pointer(_))))
 }
 
 /// The member of a record that a byte belongs to, in words.

@@ -24,7 +24,7 @@ pub struct Packet {
     /// How many links of its route it has entered.
     pub hop: u8,
     /// Kind of packet.
-    pub kind: Kind,
+    pub kind: PacketKind,
 }
 
 /// A TCP segment on its way, before it needs a place in a stream.
@@ -106,8 +106,13 @@ impl Packet {
     /// Congestion fields of its headers; none for an ACK or a packet that opens a connection (RFC 3168 section 6.1.1).
     pub fn marks(&self) -> Marks {
         match self.kind {
-            Kind::Data | Kind::Received | Kind::Datagram => Marks(self.aside as u8),
-            Kind::Ack | Kind::Arriving | Kind::Syn | Kind::SynAck | Kind::Opening | Kind::Pace => Marks::default(),
+            PacketKind::Data | PacketKind::Received | PacketKind::Datagram => Marks(self.aside as u8),
+            PacketKind::Ack
+            | PacketKind::Arriving
+            | PacketKind::Syn
+            | PacketKind::SynAck
+            | PacketKind::Opening
+            | PacketKind::Pace => Marks::default(),
         }
     }
 
@@ -115,9 +120,9 @@ impl Packet {
     /// opposite directions, each connection has separate ports, and datagrams are another protocol.
     pub fn flow_key(&self) -> u64 {
         let class: u64 = match self.kind {
-            Kind::Data | Kind::Received | Kind::Syn => 0,
-            Kind::Ack | Kind::Arriving | Kind::SynAck | Kind::Opening | Kind::Pace => 1,
-            Kind::Datagram => 2,
+            PacketKind::Data | PacketKind::Received | PacketKind::Syn => 0,
+            PacketKind::Ack | PacketKind::Arriving | PacketKind::SynAck | PacketKind::Opening | PacketKind::Pace => 1,
+            PacketKind::Datagram => 2,
         };
         u64::from(self.flow) << 32 | u64::from(self.incarnation) << 16 | class
     }
@@ -138,7 +143,7 @@ impl Segment {
 
     /// Segment as a packet; `kind` decides its next stop.
     #[inline(always)]
-    pub fn packet(self, kind: Kind) -> Packet {
+    pub fn packet(self, kind: PacketKind) -> Packet {
         let Segment { at, stamp, flow, seq, incarnation, hop, marks } = self;
         Packet { at, stamp, aside: u64::from(marks.0), flow, seq, note: NoteSlot::NONE, incarnation, hop, kind }
     }
@@ -147,7 +152,7 @@ impl Segment {
 impl From<&Packet> for Segment {
     #[inline(always)]
     fn from(packet: &Packet) -> Segment {
-        debug_assert!(matches!(packet.kind, Kind::Data | Kind::Received), "an ACK is no segment");
+        debug_assert!(matches!(packet.kind, PacketKind::Data | PacketKind::Received), "an ACK is no segment");
         let &Packet { at, stamp, aside, flow, seq, incarnation, hop, .. } = packet;
         Segment { at, stamp, flow, seq, incarnation, hop, marks: Marks(aside as u8) }
     }
@@ -155,7 +160,7 @@ impl From<&Packet> for Segment {
 
 /// The kinds of packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum PacketKind {
     /// A TCP segment.
     #[default]
     Data,
@@ -177,17 +182,17 @@ pub enum Kind {
     Opening,
 }
 
-impl Kind {
+impl PacketKind {
     /// Data on their way, or a datagram, which count as lost or delivered.
     #[inline(always)]
     pub fn is_data(self) -> bool {
-        matches!(self, Kind::Data | Kind::Datagram)
+        matches!(self, PacketKind::Data | PacketKind::Datagram)
     }
 
     /// Its sender is next, beyond the access link.
     #[inline(always)]
     pub fn is_home(self) -> bool {
-        self as u8 >= Kind::Arriving as u8
+        self as u8 >= PacketKind::Arriving as u8
     }
 }
 
@@ -302,8 +307,8 @@ mod tests {
         let others = [
             Packet { flow: 4, ..base },
             Packet { incarnation: 6, ..base },
-            Packet { kind: Kind::Ack, ..base },
-            Packet { kind: Kind::Datagram, ..base },
+            Packet { kind: PacketKind::Ack, ..base },
+            Packet { kind: PacketKind::Datagram, ..base },
             Packet { flow: 5, incarnation: 3, ..base },
         ];
         let mut keys: Vec<_> = others.iter().map(Packet::flow_key).collect();
@@ -324,11 +329,11 @@ mod tests {
     #[test]
     fn all_packets_of_a_direction_are_of_one_flow() {
         let data = Packet { flow: 3, incarnation: 5, ..Packet::default() };
-        let later = Packet { at: 7, stamp: 8, aside: 3, seq: 9, hop: 1, kind: Kind::Received, ..data };
+        let later = Packet { at: 7, stamp: 8, aside: 3, seq: 9, hop: 1, kind: PacketKind::Received, ..data };
         assert_eq!(data.flow_key(), later.flow_key());
-        assert_eq!(data.flow_key(), Packet { kind: Kind::Syn, ..data }.flow_key());
-        let ack = Packet { kind: Kind::Ack, ..data };
-        for kind in [Kind::Arriving, Kind::SynAck, Kind::Opening] {
+        assert_eq!(data.flow_key(), Packet { kind: PacketKind::Syn, ..data }.flow_key());
+        let ack = Packet { kind: PacketKind::Ack, ..data };
+        for kind in [PacketKind::Arriving, PacketKind::SynAck, PacketKind::Opening] {
             assert_eq!(ack.flow_key(), Packet { aside: 6, seq: 7, kind, ..ack }.flow_key());
         }
     }

@@ -1,6 +1,6 @@
 //! Parameters of a program: its constants that may be set before a connection begins.
 
-use crate::btf::{Btf, Id, Kind};
+use crate::btf::{Btf, Id, TypeKind};
 use crate::error::{Error, Result};
 
 /// A number that may be set before a program runs.
@@ -29,11 +29,11 @@ impl Parameter {
     /// `None` for values that are no number.
     pub(super) fn of(btf: &Btf, name: &str, of: Id) -> Result<Option<Parameter>> {
         let (signed, float, size) = match btf.plain(of)?.1.kind {
-            Kind::Int { size: size @ (1 | 2 | 4 | 8), signed, .. } => (signed, false, size),
-            Kind::Float { size: 8 } => (true, true, 8),
+            TypeKind::Int { size: size @ (1 | 2 | 4 | 8), signed, .. } => (signed, false, size),
+            TypeKind::Float { size: 8 } => (true, true, 8),
             _ => return Ok(None),
         };
-        let flag = matches!(btf.plain(of)?.1.kind, Kind::Int { flag: true, .. });
+        let flag = matches!(btf.plain(of)?.1.kind, TypeKind::Int { flag: true, .. });
         let scaled = name
             .rsplit_once("_q")
             .and_then(|(name, bits)| Some((name, bits.parse().ok().filter(|bits: &u8| *bits < 64)?)));

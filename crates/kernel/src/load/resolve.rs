@@ -3,14 +3,24 @@
 use super::{
     Algorithm, Loader, MEMBERS, MODULE_BEGINS, NOT_CALLED, Program, R_BPF_64_32, R_BPF_64_64, R_BPF_64_ABS64, WRITABLE,
 };
-use crate::btf::{Id, Kind};
+use crate::btf::{Id, TypeKind};
 use crate::code::{Instruction, op};
-use crate::elf::Symbol;
+use crate::elf::{Section, Symbol};
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::target::Field;
 use crate::{memory, reach};
 use std::collections::HashMap;
+
+/// Table of operations of an algorithm.
+#[derive(Default)]
+struct Operations {
+    /// First instruction of each operation.
+    entries: [Option<usize>; MEMBERS.len()],
+    kernel_name: String,
+    /// `cong_control` takes four arguments.
+    control_takes_four: bool,
+}
 
 impl Loader<'_> {
     /// Resolves each call and each address.
@@ -100,57 +110,7 @@ impl Loader<'_> {
 
     /// Fills in the operations, and refuses reachable calls that the simulator lacks.
     pub(super) fn program(mut self, algorithm: &Algorithm) -> Result<Program> {
-        let section = &self.elf.sections[algorithm.section];
-        let mut entries = [None; MEMBERS.len()];
-        let mut kernel_name = String::new();
-        let mut control_takes_four = false;
-        for member in self.btf.members(algorithm.of)? {
-            let at = algorithm.at + u64::from(member.bit / 8);
-            let name = member.name.split("___").next().unwrap_or_default();
-            if name == "name" {
-                let text =
-                    section.data.get(at as usize..).unwrap_or_default().iter().take(16).take_while(|&&byte| byte != 0);
-                kernel_name = text.map(|&byte| char::from(byte)).collect();
-            }
-            let Some(relocation) = section.relocations.iter().find(|r| r.at == at && r.kind == R_BPF_64_ABS64) else {
-                continue;
-            };
-            let symbol = self.elf.symbol(relocation)?;
-            let code = symbol.section.and_then(|section| self.firsts.get(&section));
-            if matches!(name, "get_info" | "owner") {
-                continue;
-            }
-            let Some(index) = MEMBERS.iter().position(|known| *known == name) else {
-                let what = format!("{} sets {name}, which the simulator does not call", algorithm.name);
-                return Err(Error::new(what));
-            };
-            let first =
-                *code.ok_or_else(|| Error::new(format!("its {name} is {}, which is no program", symbol.name)))?;
-            // A static function is named by its section; the place within it is then in the data.
-            let place = usize::try_from(at).unwrap_or(usize::MAX);
-            let addend = place.checked_add(8).and_then(|end| section.data.get(place..end));
-            let addend = addend.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
-            let offset = usize::try_from(symbol.value.wrapping_add(addend) / 8).unwrap_or(usize::MAX);
-            let entry = first.checked_add(offset).filter(|&at| at < self.code.len());
-            if self.module.is_none() && symbol.section.is_some_and(|section| self.elf.sections[section].name == ".text")
-            {
-                return Err(Error::new(format!(
-                    "its {name} is a plain function; SEC(\"struct_ops/{name}\") makes it a program"
-                )));
-            }
-            entries[index] = Some(entry.ok_or_else(|| Error::new(format!("its {name} lies outside its code")))?);
-            if name == "cong_control" {
-                control_takes_four = self.takes_four(member.of);
-            }
-        }
-        let set = |name| MEMBERS.iter().position(|known| *known == name).is_some_and(|i| entries[i].is_some());
-        if !set("ssthresh") || !set("undo_cwnd") || !(set("cong_avoid") || set("cong_control")) {
-            let what = format!(
-                "{} needs ssthresh, undo_cwnd, and cong_avoid or cong_control, as the kernel asks",
-                algorithm.name
-            );
-            return Err(Error::new(what));
-        }
+        let Operations { entries, kernel_name, control_takes_four } = self.operations(algorithm)?;
         let module = self.module.take();
         let begins = if module.is_some() { self.function(MODULE_BEGINS) } else { None };
         let mut begun = entries.to_vec();
@@ -184,6 +144,64 @@ impl Loader<'_> {
         })
     }
 
+    /// Reads the table of operations.
+    fn operations(&self, algorithm: &Algorithm) -> Result<Operations> {
+        let section = &self.elf.sections[algorithm.section];
+        let mut operations = Operations::default();
+        for member in self.btf.members(algorithm.of)? {
+            let at = algorithm.at + u64::from(member.bit / 8);
+            let name = member.name.split("___").next().unwrap_or_default();
+            if name == "name" {
+                let text =
+                    section.data.get(at as usize..).unwrap_or_default().iter().take(16).take_while(|&&byte| byte != 0);
+                operations.kernel_name = text.map(|&byte| char::from(byte)).collect();
+            }
+            let Some(relocation) = section.relocations.iter().find(|r| r.at == at && r.kind == R_BPF_64_ABS64) else {
+                continue;
+            };
+            let symbol = self.elf.symbol(relocation)?;
+            if matches!(name, "get_info" | "owner") {
+                continue;
+            }
+            let Some(index) = MEMBERS.iter().position(|known| *known == name) else {
+                let what = format!("{} sets {name}, which the simulator does not call", algorithm.name);
+                return Err(Error::new(what));
+            };
+            operations.entries[index] = Some(self.entry(name, at, section, symbol)?);
+            if name == "cong_control" {
+                operations.control_takes_four = self.takes_four(member.of);
+            }
+        }
+        let set =
+            |name| MEMBERS.iter().position(|known| *known == name).is_some_and(|i| operations.entries[i].is_some());
+        if !set("ssthresh") || !set("undo_cwnd") || !(set("cong_avoid") || set("cong_control")) {
+            let what = format!(
+                "{} needs ssthresh, undo_cwnd, and cong_avoid or cong_control, as the kernel asks",
+                algorithm.name
+            );
+            return Err(Error::new(what));
+        }
+        Ok(operations)
+    }
+
+    /// First instruction of the operation `name`, whose pointer is at `at` in `section`.
+    fn entry(&self, name: &str, at: u64, section: &Section, symbol: &Symbol) -> Result<usize> {
+        let code = symbol.section.and_then(|section| self.firsts.get(&section));
+        let first = *code.ok_or_else(|| Error::new(format!("its {name} is {}, which is no program", symbol.name)))?;
+        // A static function is named by its section; the place within it is then in the data.
+        let place = usize::try_from(at).unwrap_or(usize::MAX);
+        let addend = place.checked_add(8).and_then(|end| section.data.get(place..end));
+        let addend = addend.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
+        let offset = usize::try_from(symbol.value.wrapping_add(addend) / 8).unwrap_or(usize::MAX);
+        let entry = first.checked_add(offset).filter(|&at| at < self.code.len());
+        if self.module.is_none() && symbol.section.is_some_and(|section| self.elf.sections[section].name == ".text") {
+            return Err(Error::new(format!(
+                "its {name} is a plain function; SEC(\"struct_ops/{name}\") makes it a program"
+            )));
+        }
+        entry.ok_or_else(|| Error::new(format!("its {name} lies outside its code")))
+    }
+
     /// The first instruction of a function.
     fn function(&self, name: &str) -> Option<usize> {
         let symbol = self.elf.symbols.iter().find(|symbol| symbol.name == name)?;
@@ -194,7 +212,7 @@ impl Loader<'_> {
     /// Of a pointer to a function, whether that takes four arguments. The prototype's own are in its BTF.
     fn takes_four(&self, of: Id) -> bool {
         let prototype = self.pointed(of).and_then(|to| self.btf.plain(to));
-        matches!(prototype, Ok((_, crate::btf::Type { kind: Kind::Prototype { parameters: 4 }, .. })))
+        matches!(prototype, Ok((_, crate::btf::Type { kind: TypeKind::Prototype { parameters: 4 }, .. })))
     }
 
     fn refuse(&mut self, entries: &[Option<usize>]) -> Result<()> {

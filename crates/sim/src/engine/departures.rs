@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::timers::Timer;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Packet, PacketKind};
 use crate::transport::policy::Policy;
 use fullpipe_cc::Nanos;
 
@@ -49,7 +49,7 @@ impl<P: Policy> Engine<P> {
     /// Passes on a packet that has left a served link, and reaches the far end at `at`.
     #[inline(always)]
     pub(super) fn leave(&mut self, packet: &Packet, at: Nanos) {
-        if packet.kind == Kind::Datagram {
+        if packet.kind == PacketKind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
             let packet = Packet { at, ..*packet };
             if source.frames.is_some() {

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::network::served::Served;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Packet, PacketKind};
 use crate::report::jitter::Jitter;
 use crate::report::percentiles::Histogram;
 use crate::report::transfers::{IdleLinks, Transfer};
@@ -27,7 +27,8 @@ impl<P: Policy> Engine<P> {
             flow.sender.pass_time(end, flow.id, &mut self.transit.log);
         }
         (0..self.long_lived as u32).for_each(|id| self.end_app_limited(id, end));
-        let data = |packet: &Packet| matches!(packet.kind, Kind::Data | Kind::Received | Kind::Datagram);
+        let data =
+            |packet: &Packet| matches!(packet.kind, PacketKind::Data | PacketKind::Received | PacketKind::Datagram);
         self.transit.count.in_flight += self.transit.schedule.packets().filter(data).count() as u64;
         self.transit.count.in_flight += self.transit.network.served.iter().map(Served::waiting_data).sum::<u64>();
         let data_packets = self.flows.iter().map(|flow| flow.sender.counters().sent).sum();

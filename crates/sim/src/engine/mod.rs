@@ -17,7 +17,7 @@ mod source;
 pub mod timers;
 mod transit;
 
-use crate::packet::{Kind, Packet};
+use crate::packet::{Packet, PacketKind};
 use crate::prefetch::prefetch;
 use crate::report::transfers::Transfers;
 use crate::rng::Ties;
@@ -172,12 +172,12 @@ impl<P: Policy> Engine<P> {
             self.prefetch_upcoming();
         }
         match packet.kind {
-            Kind::Arriving => self.on_ack(packet),
-            Kind::Data | Kind::Received | Kind::Ack | Kind::Syn | Kind::SynAck => {
+            PacketKind::Arriving => self.on_ack(packet),
+            PacketKind::Data | PacketKind::Received | PacketKind::Ack | PacketKind::Syn | PacketKind::SynAck => {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], *packet)
             }
-            Kind::Pace => self.on_pace(packet.flow, packet.at),
-            Kind::Datagram | Kind::Opening => self.on_rarer_packet(*packet),
+            PacketKind::Pace => self.on_pace(packet.flow, packet.at),
+            PacketKind::Datagram | PacketKind::Opening => self.on_rarer_packet(*packet),
         }
     }
 
@@ -185,7 +185,7 @@ impl<P: Policy> Engine<P> {
     #[inline(never)]
     fn on_rarer_packet(&mut self, packet: Packet) {
         match packet.kind {
-            Kind::Opening => self.on_syn_ack(packet),
+            PacketKind::Opening => self.on_syn_ack(packet),
             _ => self.carry_datagram(packet),
         }
     }

@@ -14,7 +14,7 @@ mod keys;
 mod width;
 
 use crate::memory::make_room;
-use crate::packet::{Kind, NoteSlot, Packet};
+use crate::packet::{NoteSlot, Packet, PacketKind};
 use crate::rng::{Identity, TIE_BITS, Ties};
 use entries::{Delayed, Entry, grow};
 use fullpipe_cc::Nanos;
@@ -136,7 +136,7 @@ impl Schedule {
     #[inline(always)]
     pub fn push_pace(&mut self, flow: u32, at: Nanos) -> bool {
         if flow >= MOST_PACED
-            || !self.file(MOST_STREAMS + flow, &Packet { at, flow, kind: Kind::Pace, ..Packet::default() })
+            || !self.file(MOST_STREAMS + flow, &Packet { at, flow, kind: PacketKind::Pace, ..Packet::default() })
         {
             return false;
         }

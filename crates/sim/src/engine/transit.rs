@@ -9,7 +9,7 @@ use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
 use crate::network::served::{Accepted, Order, Request};
 use crate::network::{Direct, End, Hop, Network, Route};
-use crate::packet::{AckNote, Kind, NoteSlot, Notes, Packet, Segment};
+use crate::packet::{AckNote, NoteSlot, Notes, Packet, PacketKind, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::rng::Ties;
@@ -170,10 +170,10 @@ impl Transit {
         let marks = flow.sender.marks(new);
         let mut segment = Segment { marks, ..Segment::new(flow.id, seq, flow.incarnation, at, now) };
         match &mut flow.access_link {
-            None => self.carry(flow, &mut segment.packet(Kind::Data), false),
+            None => self.carry(flow, &mut segment.packet(PacketKind::Data), false),
             Some(link) => {
                 segment.at = link.send(segment.at, self.packet_size);
-                self.schedule.push(link.stream, &segment.packet(Kind::Data));
+                self.schedule.push(link.stream, &segment.packet(PacketKind::Data));
             }
         }
     }
@@ -187,7 +187,7 @@ impl Transit {
             flow: flow.id,
             incarnation: flow.incarnation,
             hop,
-            kind: Kind::Syn,
+            kind: PacketKind::Syn,
             ..Packet::default()
         };
         match &mut flow.access_link {
@@ -203,7 +203,7 @@ impl Transit {
     /// Handles the arrival of a segment or an ACK at its next stop.
     #[inline(always)]
     pub fn move_on<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
-        if packet.kind == Kind::Received {
+        if packet.kind == PacketKind::Received {
             match self.deliver(flow, (&packet).into()) {
                 Some(ack) => packet = ack,
                 None => return,
@@ -218,7 +218,7 @@ impl Transit {
     fn carry<P: Policy>(&mut self, flow: &mut Connection<P>, packet: &mut Packet, mut ahead: bool) {
         loop {
             let hop = self.network.hop(flow.route, packet.hop);
-            let size = if packet.kind == Kind::Data { self.packet_size } else { self.ack_size };
+            let size = if packet.kind == PacketKind::Data { self.packet_size } else { self.ack_size };
             if let End::Fifo(place) = hop.end {
                 let link = &mut self.network.fifos[place as usize];
                 let Some(departure) = link.accept(packet.at, size) else { return self.lose(packet) };
@@ -245,7 +245,7 @@ impl Transit {
             self.schedule.push(if home { flow.ack_stream } else { hop.direction }, packet);
             return false;
         }
-        if hop.then == Kind::Received {
+        if hop.then == PacketKind::Received {
             self.receive(flow, (&*packet).into());
             return false;
         }
@@ -341,7 +341,7 @@ impl Transit {
     #[inline(always)]
     pub fn leave<P: Policy>(&mut self, flow: &mut Connection<P>, packet: &Packet, at: Nanos) {
         let hop = self.network.hop(flow.route, packet.hop);
-        if hop.runs_on && hop.then == Kind::Received {
+        if hop.runs_on && hop.then == PacketKind::Received {
             // Without a copy of the packet, which would cause a store-to-load forwarding stall.
             return self.receive(flow, Segment { at, hop: packet.hop + 1, ..packet.into() });
         }
@@ -359,11 +359,11 @@ impl Transit {
     /// Counts a lost packet.
     fn lose(&mut self, packet: &Packet) {
         match packet.kind {
-            Kind::Ack => {
+            PacketKind::Ack => {
                 self.notes.take(packet.note);
             }
-            Kind::Syn | Kind::SynAck => {}
-            Kind::Datagram => self.count_lost(packet.at),
+            PacketKind::Syn | PacketKind::SynAck => {}
+            PacketKind::Datagram => self.count_lost(packet.at),
             _ => self.count_lost_segment(packet.flow, packet.at),
         }
     }
@@ -397,7 +397,7 @@ impl Transit {
         if segment.incarnation != flow.incarnation {
             // The connection is complete, so this segment is a duplicate, which is acknowledged (RFC 9293 section 3.10.7.4).
             flow.duplicates += u64::from(counts);
-            return Some(Packet { aside: segment.at, kind: Kind::Ack, ..segment.packet(Kind::Data) });
+            return Some(Packet { aside: segment.at, kind: PacketKind::Ack, ..segment.packet(PacketKind::Data) });
         }
         if flow.receiver.must_report_before(segment.seq) {
             // Only receivers that delay ACKs compress them. Segments reach those at the loop's time.
@@ -448,7 +448,7 @@ impl Transit {
             },
             incarnation: flow.incarnation,
             hop: flow.route.data_hops,
-            kind: Kind::Ack,
+            kind: PacketKind::Ack,
         }
     }
 

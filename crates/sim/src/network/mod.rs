@@ -9,7 +9,7 @@ pub mod served;
 mod transmits;
 mod transmitter;
 
-use crate::packet::Kind;
+use crate::packet::PacketKind;
 use crate::report::DirectionReport;
 use crate::scenario::{Link, Scenario, Tcp, Udp, limits, order};
 use crate::window::Window;
@@ -51,7 +51,7 @@ pub struct Hop {
     /// The direction as one of its kind.
     pub end: End,
     /// The kind that a packet has once it has passed this stop.
-    pub then: Kind,
+    pub then: PacketKind,
     /// The next stop needs no event: it can be worked out as soon as the packet is accepted here.
     pub runs_on: bool,
 }
@@ -350,14 +350,14 @@ impl Feeders {
         let all: Vec<_> = data.into_iter().chain(acks).collect();
         (0..all.len()).map(move |k| {
             let then = match k + 1 {
-                _ if !acked => Kind::Datagram,
-                next if opens && next < data_hops => Kind::Syn,
-                next if opens && next < all.len() => Kind::SynAck,
-                _ if opens => Kind::Opening,
-                next if next < data_hops => Kind::Data,
-                next if next == data_hops => Kind::Received,
-                next if next < all.len() => Kind::Ack,
-                _ => Kind::Arriving,
+                _ if !acked => PacketKind::Datagram,
+                next if opens && next < data_hops => PacketKind::Syn,
+                next if opens && next < all.len() => PacketKind::SynAck,
+                _ if opens => PacketKind::Opening,
+                next if next < data_hops => PacketKind::Data,
+                next if next == data_hops => PacketKind::Received,
+                next if next < all.len() => PacketKind::Ack,
+                _ => PacketKind::Arriving,
             };
             // After the last stop of an ACK comes its sender's event, after that of a datagram nothing at all.
             let runs_on = match all.get(k + 1) {

@@ -4,7 +4,7 @@
 //! `crates/wasm` on the web page. A column with the prefix `reverse_` has the metric of its name without the prefix.
 
 use Better::{Less, More, Neither};
-use Kind::{Average, Count, Duration, Extreme, Fraction, Index, Percentile, Rate, Sample};
+use MetricKind::{Average, Count, Duration, Extreme, Fraction, Index, Percentile, Rate, Sample};
 
 /// A quantity that a run or an experiment measures.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub struct Metric {
     /// SI unit of the values.
     pub unit: Unit,
     /// Statistic that the value is.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// Direction in which the metric improves.
     pub better: Better,
     /// Format of shown values in the style of C's `printf`, for example `.2f`; "" for a format that suits the unit and the kind.
@@ -44,7 +44,7 @@ pub enum Unit {
 
 /// Statistic that a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// Number of events or things; a whole number.
     Count,
     /// Part of a whole from 0 to 1; shown in percent.
@@ -89,7 +89,7 @@ impl Unit {
     }
 }
 
-impl Kind {
+impl MetricKind {
     /// Name of the kind in lower case.
     pub fn name(self) -> &'static str {
         match self {
@@ -131,7 +131,7 @@ const fn metric(
     id: &'static str,
     title: &'static str,
     unit: Unit,
-    kind: Kind,
+    kind: MetricKind,
     better: Better,
     definition: &'static str,
 ) -> Metric {

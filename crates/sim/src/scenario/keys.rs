@@ -16,7 +16,7 @@ pub struct Key {
     /// As scenarios write it.
     pub name: &'static str,
     /// The values it takes.
-    pub kind: Kind,
+    pub kind: KeyKind,
     /// Value without this key in the scenario.
     pub default: Otherwise,
     /// Meaning, in a sentence.
@@ -27,7 +27,7 @@ pub struct Key {
 
 /// The values that a key takes; bounds are allowed values.
 #[derive(Debug)]
-pub enum Kind {
+pub enum KeyKind {
     /// A number with a unit.
     Quantity(&'static Dimension, RangeInclusive<u64>),
     /// A time, or two with `..` between them, of which each flow draws its own.
@@ -57,10 +57,10 @@ pub enum Otherwise {
     Words(&'static str),
 }
 
-use Kind::{Flag, Names, Number, Other, Quantity, Spread, Whole, WholeOr};
+use KeyKind::{Flag, Names, Number, Other, Quantity, Spread, Whole, WholeOr};
 use Otherwise::{Required, Value, Words};
 
-impl Kind {
+impl KeyKind {
     /// Name of the kind.
     pub fn name(&self) -> String {
         match self {
@@ -115,11 +115,17 @@ pub const ALL: [(&str, &[Key]); 18] = [
     ("web", WEB),
 ];
 
-const fn key(name: &'static str, kind: Kind, default: Otherwise, doc: &'static str) -> Key {
+const fn key(name: &'static str, kind: KeyKind, default: Otherwise, doc: &'static str) -> Key {
     Key { name, kind, default, doc, source: "" }
 }
 
-const fn sourced(name: &'static str, kind: Kind, default: Otherwise, doc: &'static str, source: &'static str) -> Key {
+const fn sourced(
+    name: &'static str,
+    kind: KeyKind,
+    default: Otherwise,
+    doc: &'static str,
+    source: &'static str,
+) -> Key {
     Key { name, kind, default, doc, source }
 }
 

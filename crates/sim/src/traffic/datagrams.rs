@@ -2,7 +2,7 @@
 
 use crate::network::Route;
 use crate::network::line::{Line, Transmission};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Packet, PacketKind};
 use crate::rng::Identity;
 use crate::scenario::Udp;
 use crate::traffic::frames::FrameSource;
@@ -70,7 +70,7 @@ impl DatagramSource {
         self.sent += u64::from(window.contains(now));
         self.line.rest_until(at);
         self.line.send(self.each);
-        Some((Packet { at, flow: id, kind: Kind::Datagram, ..Packet::default() }, self.line.free()))
+        Some((Packet { at, flow: id, kind: PacketKind::Datagram, ..Packet::default() }, self.line.free()))
     }
 
     /// Turn of a source of frames.
@@ -86,7 +86,7 @@ impl DatagramSource {
         self.line.send(self.each);
         let (number, made) = frames.send(counts);
         let next = self.line.free().max(made.map_or(0, |made| made.saturating_add(self.access)));
-        Some((Packet { at, stamp: number, flow: id, kind: Kind::Datagram, ..Packet::default() }, next))
+        Some((Packet { at, stamp: number, flow: id, kind: PacketKind::Datagram, ..Packet::default() }, next))
     }
 
     /// A datagram of a frame has arrived at `at`.

@@ -2,7 +2,7 @@
 
 use super::StreamId;
 use super::keys::{MOST, PLACE_BITS, STREAM_BITS};
-use crate::packet::{Kind, NoteSlot, Packet};
+use crate::packet::{NoteSlot, Packet, PacketKind};
 use fullpipe_cc::Nanos;
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ pub(super) struct Entry {
     pub(super) note: NoteSlot,
     incarnation: u16,
     hop: u8,
-    kind: Kind,
+    kind: PacketKind,
 }
 
 /// A packet in a heap.

@@ -70,8 +70,8 @@ fn flows_are_woken_after_all_packets_of_a_moment_by_rank() {
     schedule.push(stream, &packet(MS, 2));
     let order: Vec<_> =
         std::iter::from_fn(|| schedule.pop()).map(|packet| (packet.at, packet.kind, packet.flow, packet.seq)).collect();
-    let arrives = |at, seq| (at, Kind::Data, 0, seq);
-    let wakes = |flow| (MS, Kind::Pace, flow, 0);
+    let arrives = |at, seq| (at, PacketKind::Data, 0, seq);
+    let wakes = |flow| (MS, PacketKind::Pace, flow, 0);
     let mut woken = [2, 7];
     woken.sort_by_key(|&flow| TIES.rank(MS, identity(flow)));
     assert_eq!(order, [arrives(50, 0), arrives(MS, 1), arrives(MS, 2), wakes(woken[0]), wakes(woken[1])]);

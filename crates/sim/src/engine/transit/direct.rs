@@ -2,7 +2,7 @@
 //! until its ACK arrives, unless it waits in a served link. All other segments take the general path.
 
 use super::Transit;
-use crate::packet::{Kind, NoteSlot, Packet, Segment};
+use crate::packet::{NoteSlot, Packet, PacketKind, Segment};
 use crate::traffic::connection::Connection;
 use crate::transport::policy::Policy;
 
@@ -21,7 +21,7 @@ impl Transit {
     /// Sends a segment to a served link, which its receiver is behind.
     #[inline(never)]
     pub(super) fn send_served<P: Policy>(&mut self, flow: &mut Connection<P>, there: u32, segment: Segment) {
-        let packet = segment.packet(Kind::Data);
+        let packet = segment.packet(PacketKind::Data);
         if let Some(sent) = self.offer_served(there, flow.route, &packet, self.packet_size, false) {
             self.leave_by_call(flow, &sent);
         }
@@ -47,7 +47,7 @@ impl Transit {
             note: NoteSlot::NONE,
             incarnation: flow.incarnation,
             hop: 2,
-            kind: Kind::Arriving,
+            kind: PacketKind::Arriving,
         };
         self.schedule.push(flow.ack_stream, &ack);
     }

@@ -1,7 +1,7 @@
 //! QUIC packets at their receiver.
 
 use super::Transit;
-use crate::packet::{Ecn, Kind, Packet, Segment};
+use crate::packet::{Ecn, Packet, PacketKind, Segment};
 use crate::traffic::connection::Connection;
 use crate::transport::policy::Policy;
 use fullpipe_cc::Nanos;
@@ -42,7 +42,7 @@ pub fn ack<P: Policy>(flow: &mut Connection<P>, at: Nanos) -> Packet {
         seq: count as u32,
         incarnation: flow.incarnation,
         hop: flow.route.data_hops,
-        kind: Kind::Ack,
+        kind: PacketKind::Ack,
         ..Packet::default()
     }
 }

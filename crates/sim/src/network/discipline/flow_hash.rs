@@ -4,7 +4,7 @@
 //! that puts each of its known flows into a separate queue, as most salts do where flows are few (at most 2 sqrt(queues), 64 for 1024 queues).
 //! Other seeds keep accidental collisions, as real hosts have them.
 
-use crate::packet::{Kind, Packet};
+use crate::packet::{Packet, PacketKind};
 use crate::rng::{Identity, Purpose, Rng};
 use crate::scenario::Scenario;
 use fullpipe_cc::random::mix;
@@ -63,7 +63,7 @@ pub fn known_flows(scenario: &Scenario, direction: usize) -> Vec<u64> {
     let crosses = |path: &[usize]| path.contains(&(direction / 2));
     let (mut keys, mut flow) = (Vec::new(), 0);
     for group in &scenario.flows {
-        let kind = if group.tcp.reverse == (direction % 2 == 1) { Kind::Data } else { Kind::Ack };
+        let kind = if group.tcp.reverse == (direction % 2 == 1) { PacketKind::Data } else { PacketKind::Ack };
         if crosses(&group.tcp.path) {
             keys.extend((flow..flow + group.count).map(|flow| key(kind, flow)));
         }
@@ -72,14 +72,14 @@ pub fn known_flows(scenario: &Scenario, direction: usize) -> Vec<u64> {
     let mut source = 0;
     for udp in &scenario.udp {
         if udp.reverse == (direction % 2 == 1) && crosses(&udp.path) {
-            keys.extend((source..source + udp.count).map(|source| key(Kind::Datagram, source)));
+            keys.extend((source..source + udp.count).map(|source| key(PacketKind::Datagram, source)));
         }
         source += udp.count;
     }
     keys
 }
 
-fn key(kind: Kind, flow: u32) -> u64 {
+fn key(kind: PacketKind, flow: u32) -> u64 {
     Packet { flow, kind, ..Packet::default() }.flow_key()
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn keys(flows: u32) -> Vec<u64> {
-        (0..flows).map(|flow| key(Kind::Data, flow)).collect()
+        (0..flows).map(|flow| key(PacketKind::Data, flow)).collect()
     }
 
     /// Birthday problem: 1024 queues have no collision of 20 flows with probability prod(1 - k/1024) = .829, by hand over k = 1 to 19.
@@ -150,11 +150,14 @@ mod tests {
         )
         .expect("a scenario");
         let of = |direction| known_flows(&scenario, direction);
-        let data = |flow| key(Kind::Data, flow);
-        let ack = |flow| key(Kind::Ack, flow);
+        let data = |flow| key(PacketKind::Data, flow);
+        let ack = |flow| key(PacketKind::Ack, flow);
         assert_eq!(of(0), [data(0), data(1)]);
         assert_eq!(of(1), [ack(0), ack(1)]);
-        assert_eq!(of(2), [vec![data(0), data(1), ack(2)], (0..3).map(|k| key(Kind::Datagram, k)).collect()].concat());
+        assert_eq!(
+            of(2),
+            [vec![data(0), data(1), ack(2)], (0..3).map(|k| key(PacketKind::Datagram, k)).collect()].concat()
+        );
         assert_eq!(of(3), [ack(0), ack(1), data(2)]);
     }
 }

@@ -3,7 +3,7 @@
 use super::params::Value;
 use super::stock::Queued;
 use super::{ALL, Any, Discipline, Info, Known, Settings, Stock};
-use crate::packet::{Ecn, Kind, Marks, Packet};
+use crate::packet::{Ecn, Marks, Packet, PacketKind};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::MICROSECOND;
 use proptest::prelude::*;
@@ -133,7 +133,7 @@ struct Trial {
     queue: Any,
     stock: Stock,
     /// Flow, direction and number of each packet inside.
-    inside: Vec<(u32, Kind, u32)>,
+    inside: Vec<(u32, PacketKind, u32)>,
     fullest: usize,
     /// Packets that came unmarked and left or were dropped marked.
     marked: u64,
@@ -163,7 +163,7 @@ impl Trial {
             assert!(self.inside.is_empty(), "{:?}: sends nothing with {} inside", self.settings, self.inside.len());
             return false;
         };
-        let of_flow = |one: &&(u32, Kind, u32)| (one.0, one.1) == (sent.packet.flow, sent.packet.kind);
+        let of_flow = |one: &&(u32, PacketKind, u32)| (one.0, one.1) == (sent.packet.flow, sent.packet.kind);
         assert_eq!(self.inside.iter().find(of_flow), Some(&key(&sent)), "{:?}: out of its flow's order", self.settings);
         self.leave(&sent);
         true
@@ -181,14 +181,14 @@ impl Trial {
         self.inside.remove(at.unwrap_or_else(|| panic!("{:?}: gives {gone:?} unasked", self.settings)));
         let (before, after) = (ecn_of(gone.packet.flow) as u64, gone.packet.aside);
         if before != after {
-            let may = gone.packet.kind == Kind::Data && ecn_of(gone.packet.flow).capable();
+            let may = gone.packet.kind == PacketKind::Data && ecn_of(gone.packet.flow).capable();
             assert!(may && after == Ecn::Ce as u64, "{:?}: {before} became {after}", self.settings);
             self.marked += 1;
         }
     }
 }
 
-fn key(queued: &Queued) -> (u32, Kind, u32) {
+fn key(queued: &Queued) -> (u32, PacketKind, u32) {
     (queued.packet.flow, queued.packet.kind, queued.packet.seq)
 }
 
@@ -262,7 +262,7 @@ proptest! {
                     Step::Arrival { flow, ack, size } => {
                         let mut packet = queued(flow, number as u32, size, ecn_of(flow), now);
                         if ack {
-                            packet.packet.kind = Kind::Ack;
+                            packet.packet.kind = PacketKind::Ack;
                         }
                         trial.arrive(packet);
                     }

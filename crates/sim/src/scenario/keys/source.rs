@@ -1,6 +1,6 @@
 //! Keys of `source`, in each of its forms.
 
-use super::Kind::{Other, Quantity, Whole};
+use super::KeyKind::{Other, Quantity, Whole};
 use super::Otherwise::{Required, Words};
 use super::{Key, key};
 use crate::scenario::limits;

@@ -1,6 +1,6 @@
 //! Keys of traffic: flows, TCP, UDP, frames, and web.
 
-use super::Kind::{Flag, Names, Number, Other, Quantity, Spread, Whole, WholeOr};
+use super::KeyKind::{Flag, Names, Number, Other, Quantity, Spread, Whole, WholeOr};
 use super::Otherwise::{Required, Value, Words};
 use super::{Key, key, sourced};
 use crate::scenario::host::Host;

@@ -3,7 +3,7 @@ use crate::network::discipline::packets::Packets;
 use crate::network::discipline::params::Value;
 use crate::network::discipline::stock::Queued;
 use crate::network::discipline::testing::{come, dropped, leave, queued, settings};
-use crate::packet::{Ecn, Kind as PacketKind};
+use crate::packet::{Ecn, PacketKind};
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use proptest::prelude::*;
 use std::collections::VecDeque;
