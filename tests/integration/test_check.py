@@ -101,6 +101,16 @@ def test_a_baseline_of_another_scenario_is_refused(suite: Path, program: Program
     assert re.search(r"suite\.baseline\.json: scenario 'bulk' .*--update", done.stderr)
 
 
+def test_a_baseline_of_values_without_squares_is_refused(suite: Path) -> None:
+    fullpipe.check(suite, update=True)
+    file = suite.with_name("suite.baseline.json")
+    tree = json.loads(file.read_text())
+    tree["values"]["base"]["values"][0] = 1e308
+    file.write_text(json.dumps(tree))
+    with pytest.raises(InputError, match=r"suite\.baseline\.json: is no baseline"):
+        fullpipe.check(suite)
+
+
 def test_a_baseline_of_another_model_version_is_computed_again(suite: Path) -> None:
     fullpipe.check(suite, update=True)
     file = suite.with_suffix(".baseline.json")

@@ -1,4 +1,4 @@
-"""Two hundred hostile files over all loaders and commands: one line, exit status 2, and at most 200 MB for each."""
+"""Hostile files over all loaders and commands: one line, exit status 2, and at most 200 MB for each."""
 
 from __future__ import annotations
 
@@ -93,13 +93,31 @@ COMMANDS: dict[str, list[str]] = {
     "suite": ["check", "FILE"],
     "baseline": ["check", "suite.toml", "--baseline", "FILE"],
     "algorithms": ["algorithms", "FILE"],
+    "scenario of a suite": ["check", "suite.toml", "--baseline", "none.json"],
+    "packet library": ["compare", "small.toml", "--algorithms", "FILE:mine"],
+    "packet class": ["conform", "FILE"],
+    "conform": ["conform", "FILE"],
+    "program": ["conform", "newreno", "--program", "./FILE"],
+    "controller of a suite": ["check", "library.toml"],
     "columns": ["run", "small.toml", "--load", "FILE", "--json"],
 }
 """What is run with each file; the file's name fits the command."""
 
 LOADERS = ("Result", "Comparison", "Card", "Sizing", "Duel", "Sweep", "table", "rows", "JSON", "library")
 
-NAMES = {"load": "f.py", "object": "f.o", "size": "f.o", "evaluate": "f.o", "algorithms": "f.py", "columns": "f.py"}
+NAMES = {
+    "scenario of a suite": "small.toml",
+    "packet library": "f.so",
+    "packet class": "f.py",
+    "conform": "f.o",
+    "controller of a suite": "f.so",
+    "load": "f.py",
+    "object": "f.o",
+    "size": "f.o",
+    "evaluate": "f.o",
+    "algorithms": "f.py",
+    "columns": "f.py",
+}
 """Names of the files where it is not `f.toml`."""
 
 
@@ -145,6 +163,7 @@ def made(draw: random.Random, folder: Path, number: int) -> tuple[str, list[str]
     (folder / "small.toml").write_text(SMALL)
     (folder / "sweep.toml").write_text(f"{SMALL}\n[sweep]\nseed = [1]\n")
     (folder / "suite.toml").write_text(SUITE)
+    (folder / "library.toml").write_text(SUITE + '[controllers]\nmine = "f.so:mine"\n')
     uses = [*COMMANDS, *LOADERS]
     use = uses[number % len(uses)]
     kind = draw.randrange(1000)
@@ -156,11 +175,15 @@ def made(draw: random.Random, folder: Path, number: int) -> tuple[str, list[str]
         file, argument = folder / "saved/sweep.json", "saved"
     else:
         file = folder / NAMES.get(use, "f.toml")
+        file.unlink(missing_ok=True)
         argument = file.name
     if use in ("table", "rows"):
         table(draw, file, kind)
     elif draw.randrange(2):
         place(draw, file, kind)
+    elif use == "program":
+        file.write_bytes(b"#!/bin/sh\nexec head -c 300000 /dev/urandom\n" if kind % 2 else draw.randbytes(9999))
+        file.chmod(0o755)
     elif NAMES.get(use) == "f.py":
         # What can be compiled is code, which may do anything.
         file.write_bytes(b"(" * draw.randrange(1, 100_000) + draw.randbytes(9))
@@ -181,7 +204,7 @@ def folder_of_paper(folder: Path, content: Path) -> None:
     content.rename(folder / "paper/paper.toml")
 
 
-@pytest.mark.parametrize("tens", range(10))
+@pytest.mark.parametrize("tens", range(13))
 def test_hostile_files_are_refused_in_one_line_and_little_memory(tmp_path: Path, tens: int) -> None:
     for number in range(20 * tens, 20 * tens + 20):
         folder = tmp_path / str(number)

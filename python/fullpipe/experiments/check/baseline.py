@@ -152,9 +152,13 @@ class Baseline:
         return InputError(f"{self.file}: {what}; write a new baseline with --update")
 
 
+MOST = 1e100
+"""Limit of values in a baseline file. The squares of larger ones are no numbers."""
+
+
 def _check_values(values: Mapping[str, Values]) -> None:
     for each in values.values():
-        numbers = all(isinstance(value, int | float) for value in [*each.values, *each.seeds])
+        numbers = all(isinstance(value, int | float) and abs(value) < MOST for value in [*each.values, *each.seeds])
         if not numbers or len(each.values) != len(each.seeds) or not isinstance(each.metric, str):
             raise ValueError
 
