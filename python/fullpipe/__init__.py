@@ -23,6 +23,9 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullpipe import models
+    from fullpipe.custom.algorithm import algorithm
+    from fullpipe.custom.classic import Classic, Signal
+    from fullpipe.custom.packets import packet_algorithm
     from fullpipe.errors import AlgorithmError, Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
     from fullpipe.experiments.check import Checks, check
     from fullpipe.experiments.compare import compare
@@ -33,8 +36,6 @@ if TYPE_CHECKING:
     from fullpipe.experiments.sizing import Sizing, size
     from fullpipe.experiments.sweep import Sweep, sweep
     from fullpipe.linux.errors import LinuxError
-    from fullpipe.own import Classic, Signal, algorithm
-    from fullpipe.packets import packet_algorithm
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.runs.engines import run, run_many
     from fullpipe.runs.result import Result
@@ -92,8 +93,9 @@ __all__ = [
 _HOMES = {
     "linux.errors": ("LinuxError",),
     "errors": ("AlgorithmError", "Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
-    "own": ("Classic", "LostBy", "Signal", "algorithm"),
-    "packets": ("packet_algorithm",),
+    "custom.classic": ("Classic", "LostBy", "Signal"),
+    "custom.algorithm": ("algorithm",),
+    "custom.packets": ("packet_algorithm",),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "runs.engines": ("run", "run_many"),
     "runs.result": ("Result",),

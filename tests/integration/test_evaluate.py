@@ -17,7 +17,7 @@ import pytest
 from conftest import PROGRAM, Program
 from fullpipe import Scenario
 from fullpipe._util.display import Shown
-from fullpipe.arguments import load_algorithms
+from fullpipe.custom.arguments import load_algorithms
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.experiments.evaluate import Card, Statement, evaluate, plan, running
 from fullpipe.experiments.evaluate import card as card_module

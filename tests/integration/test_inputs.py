@@ -15,8 +15,8 @@ import pytest
 import fullpipe
 from fullpipe import Result, Scenario
 from fullpipe._util.inputs import MOST_EXPANSION, digest, read_bytes, read_json, read_rows, read_table, read_text
+from fullpipe.custom.files import load_file
 from fullpipe.errors import InputError
-from fullpipe.own import load_file
 
 READERS: dict[str, Callable[[Path], Any]] = {
     "bytes": lambda file: read_bytes(file, 100),

@@ -22,8 +22,9 @@ import pytest
 
 import fullpipe
 from conftest import PROGRAM, Program, started
-from fullpipe import Scenario, own
-from fullpipe.compiled import HEADER
+from fullpipe import Scenario
+from fullpipe.custom import declared
+from fullpipe.custom.compiled import HEADER
 from fullpipe.errors import AlgorithmError, InputError, ScenarioError
 
 NETWORK: dict[str, Any] = {
@@ -309,7 +310,7 @@ def plain(tmp_path: Path) -> Path:
 
 
 def test_two_at_once_use_two_processes(plain: Path) -> None:
-    from fullpipe.arguments import load_algorithms
+    from fullpipe.custom.arguments import load_algorithms
 
     name = load_algorithms(f"{plain}:Aimd")
     runs = {alpha: scenario({"name": name, "alpha": alpha}) for alpha in (1, 2)}
@@ -343,7 +344,7 @@ def test_a_scenario_takes_its_algorithms_along(tmp_path: Path) -> None:
 
 def test_threads_that_send_the_same_class_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     """As runs side by side do, each of which begins a process."""
-    monkeypatch.setattr(own._declared["own-reno"], "data", None)
+    monkeypatch.setattr(declared._declared["own-reno"], "data", None)
     real, count = cloudpickle.dumps, 6
     together = threading.Barrier(count)
 
@@ -363,7 +364,7 @@ def test_threads_that_send_the_same_class_do_not_meet(monkeypatch: pytest.Monkey
 
 
 def test_sweeps_name_the_source_in_each_row(tmp_path: Path, plain: Path) -> None:
-    from fullpipe.arguments import load_algorithms
+    from fullpipe.custom.arguments import load_algorithms
 
     # The number of its process is nothing that the content of a class decides.
     text = PLAIN.replace("float(os.getpid())", "1.0")
@@ -834,7 +835,7 @@ def test_ctrl_c_ends_an_endless_loop_of_compiled_code(tmp_path: Path, command: s
 CELLS = """
 import sys, threading, traceback
 import fullpipe
-from fullpipe.arguments import load_algorithms
+from fullpipe.custom.arguments import load_algorithms
 
 load_algorithms("aimd.py")
 looping = fullpipe.Scenario.load("s.toml")
@@ -896,7 +897,7 @@ def test_interrupting_a_notebook_ends_an_endless_loop(tmp_path: Path, way: str) 
 IN_A_THREAD = """
 import threading, time
 import fullpipe
-from fullpipe.arguments import load_algorithms
+from fullpipe.custom.arguments import load_algorithms
 
 load_algorithms("aimd.py")
 thread = threading.Thread(target=fullpipe.run, args=["s.toml"])
@@ -924,7 +925,7 @@ def test_the_header_has_the_structs_that_are_compiled(tmp_path: Path) -> None:
     """What a C compiler makes of the header is what NumPy makes of the fields."""
     import numpy as np
 
-    from fullpipe import compiled as plug
+    from fullpipe.custom import compiled as plug
 
     structs = {"flow": plug.FLOW, "ack": plug.ACK, "start": plug.START}
     offsets = [

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import fullpipe
-from fullpipe import Scenario, compiled
-from fullpipe.compiled import HEADER
+from fullpipe import Scenario
+from fullpipe.custom import compiled
+from fullpipe.custom.compiled import HEADER
 
 UNDONE: list[tuple[float, float, float]] = []
 CHANGED: list[float] = []

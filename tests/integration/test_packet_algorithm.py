@@ -11,7 +11,8 @@ import pytest
 
 import fullpipe
 from conftest import Program
-from fullpipe import Scenario, arguments
+from fullpipe import Scenario
+from fullpipe.custom import arguments
 from fullpipe.errors import AlgorithmError, InputError
 
 NETWORK: dict[str, Any] = {

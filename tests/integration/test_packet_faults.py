@@ -11,7 +11,8 @@ import pytest
 
 import fullpipe
 from conftest import PROGRAM, SMALL
-from fullpipe.compiled import HEADER
+from fullpipe.custom import arguments
+from fullpipe.custom.compiled import HEADER
 from fullpipe.errors import AlgorithmError
 from fullpipe.runs import simulator
 from hostile import ending
@@ -172,7 +173,7 @@ def test_wrong_value_of_a_class_is_named(folder: Path, method: str, value: str, 
 def test_endless_loop_of_a_library_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "MOST_SILENT_S", 1.0)
     edited(folder, ("uint64_t bytes = 0;", "uint64_t bytes = 0; for (volatile int i = 0;; i ^= 1);"))
-    name = fullpipe.arguments.load_algorithms("libaimd.so")
+    name = arguments.load_algorithms("libaimd.so")
     with pytest.raises(AlgorithmError, match=r"algorithm c-aimd: a call of it has not returned for 1 s"):
         fullpipe.run(fullpipe.Scenario.load("small.toml").set({"flows.0.algorithm": name}))
 

@@ -10,8 +10,9 @@ import pytest
 
 import fullpipe
 from conftest import Program
-from fullpipe import Scenario, arguments
-from fullpipe.compiled import HEADER
+from fullpipe import Scenario
+from fullpipe.custom import arguments
+from fullpipe.custom.compiled import HEADER
 from fullpipe.errors import InputError
 from test_packet_algorithm import AIMD, NETWORK
 

@@ -77,7 +77,7 @@ def test_worker_takes_no_module_of_the_folder_of_an_interactive_session(folder: 
     (folder / "typing.py").unlink()
     code = (
         "import sys; sys.path.remove(''); import cloudpickle, json, queue, numpy, pyarrow, click, fullpipe\n"
-        "import fullpipe.runs.engines, fullpipe.own; sys.path.insert(0, '')\n"
+        "import fullpipe.runs.engines, fullpipe.custom.algorithm; sys.path.insert(0, '')\n"
         f"exec({OWN!r})\n"
         "print(len(fullpipe.compare('small.toml', ['half-aimd', 'reno'], workers=2).results))"
     )

@@ -9,7 +9,7 @@ import pytest
 import fullpipe
 from fullpipe import InputError, Scenario
 from fullpipe._core import Ack, Flow
-from fullpipe.arguments import as_algorithm
+from fullpipe.custom.arguments import as_algorithm
 
 CLASS = """
 import fullpipe

@@ -9,7 +9,7 @@ import pytest
 
 import fullpipe
 from conftest import ROOT, Program
-from fullpipe.arguments import as_algorithm
+from fullpipe.custom.arguments import as_algorithm
 from fullpipe.experiments.conform import RULES
 from fullpipe.experiments.conform.bench import Bench, Curve, Cut, Series
 from fullpipe.experiments.conform.rfc9438 import late_rounds, slope

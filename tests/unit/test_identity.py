@@ -16,9 +16,9 @@ import pytest
 import fullpipe
 from conftest import ROOT, imports_from
 from fullpipe import Scenario
-from fullpipe.arguments import load_algorithms
-from fullpipe.identity import Identity
-from fullpipe.own import identity_of
+from fullpipe.custom.arguments import load_algorithms
+from fullpipe.custom.declared import identity_of
+from fullpipe.custom.identity import Identity
 
 BODY = """
 import math
@@ -75,8 +75,8 @@ def identity(folder: Path, *, line: str = "pass", imports: str = "", options: st
 def test_the_same_content_is_the_same_in_every_process(folder: Path) -> None:
     here = identity(folder)
     code = (
-        "import sys; from fullpipe.arguments import load_algorithms\n"
-        "from fullpipe.own import identity_of\n"
+        "import sys; from fullpipe.custom.arguments import load_algorithms\n"
+        "from fullpipe.custom.declared import identity_of\n"
         "load_algorithms(sys.argv[1]); print(identity_of(['identified']).digest)"
     )
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_options_of_the_decorator_change_it(folder: Path) -> None:
 def test_a_global_that_changes_later_changes_it(folder: Path) -> None:
     before = identity(folder)
     module = next(module for name, module in sys.modules.items() if name.startswith("fullpipe_own_"))
-    module = sys.modules[fullpipe.own._declared["identified"].kind.__module__]
+    module = sys.modules[fullpipe.custom.declared._declared["identified"].kind.__module__]
     module.KEEP = 0.9
     after = identity_of(["identified"])
     module.KEEP = 0.5
@@ -132,8 +132,8 @@ def test_a_module_of_ones_own_changes_it(folder: Path, way: str) -> None:
     """Each in a process of its own, since a module is loaded once."""
     line = {"import helper": "helper.gain(w)", "from helper import gain": "gain(w)"}.get(way, "import helper")
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.arguments import load_algorithms\n"
-        "from fullpipe.own import identity_of\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.custom.arguments import load_algorithms\n"
+        "from fullpipe.custom.declared import identity_of\n"
         "load_algorithms(sys.argv[1] + '/own.py'); print(identity_of(['identified']).digest)"
     )
     (folder / "own.py").write_text(BODY.format(line=line, imports="" if way == "inside" else way, options=""))
@@ -152,8 +152,8 @@ def test_a_module_of_ones_own_changes_it(folder: Path, way: str) -> None:
 def test_a_module_that_a_module_of_ones_own_imports_changes_it(folder: Path) -> None:
     """The class reaches it by a name that is a value, which no bytecode mentions."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.arguments import load_algorithms\n"
-        "from fullpipe.own import identity_of\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.custom.arguments import load_algorithms\n"
+        "from fullpipe.custom.declared import identity_of\n"
         "load_algorithms(sys.argv[1] + '/own.py'); print(identity_of(['identified']).digest)"
     )
     line = "getattr(helper, 'gain')(w)"
@@ -181,8 +181,8 @@ def test_a_library_that_a_library_is_linked_to_changes_it(folder: Path) -> None:
         "class Linked:\n    cwnd: float = 2.0\n    ssthresh: float = math.inf\n"
     )
     code = (
-        "import sys; from fullpipe.arguments import load_algorithms\n"
-        "from fullpipe.own import identity_of\n"
+        "import sys; from fullpipe.custom.arguments import load_algorithms\n"
+        "from fullpipe.custom.declared import identity_of\n"
         "load_algorithms(sys.argv[1] + '/own.py'); print(identity_of(['linked']).digest)"
     )
     found = []
@@ -248,7 +248,7 @@ def test_objects_are_known_by_their_parts(folder: Path) -> None:
 def test_a_changed_global_is_seen_by_run_and_by_run_many(folder: Path) -> None:
     """Processes once took the pickle of the first run."""
     identity(folder)
-    module = sys.modules[fullpipe.own._declared["identified"].kind.__module__]
+    module = sys.modules[fullpipe.custom.declared._declared["identified"].kind.__module__]
     scenario = Scenario(
         duration="5 s",
         links=[{"name": "l", "rate": "10 Mbit/s", "delay": "10 ms", "buffer": "10 packets"}],
@@ -287,8 +287,8 @@ class Packets:
 
 def test_packet_level_class_is_known_by_its_content_and_the_files_that_it_imports(folder: Path) -> None:
     code = (
-        "import sys; sys.path.insert(0, '.'); from fullpipe.arguments import load_algorithms\n"
-        "from fullpipe.own import identity_of\n"
+        "import sys; sys.path.insert(0, '.'); from fullpipe.custom.arguments import load_algorithms\n"
+        "from fullpipe.custom.declared import identity_of\n"
         "load_algorithms('own.py'); print(identity_of(['packets']).digest)"
     )
 
@@ -312,8 +312,8 @@ def test_packet_level_class_is_known_by_its_content_and_the_files_that_it_import
 def test_packet_level_library_is_known_by_its_bytes_and_those_it_is_linked_to(folder: Path) -> None:
     source = (ROOT / "examples/packet_aimd.c").read_text()
     code = (
-        "from fullpipe.arguments import load_algorithms\n"
-        "from fullpipe.own import identity_of\n"
+        "from fullpipe.custom.arguments import load_algorithms\n"
+        "from fullpipe.custom.declared import identity_of\n"
         "load_algorithms('./libown.so:c-aimd'); print(identity_of(['c-aimd']).digest)"
     )
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from conftest import imports_from
-from fullpipe import identity
-from fullpipe.identity import Identity, UnknownContent, Walk, file_digest, identify
+from fullpipe.custom import identity
+from fullpipe.custom.identity import Identity, UnknownContent, Walk, file_digest, identify
 
 
 def hash_of(value: object) -> str:
@@ -199,7 +199,7 @@ def test_version_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert identity._version_of("own_distribution.part") == "3.1"
     identity._version_of.cache_clear()
     assert identity._version_of("numpy.linalg") == np.__version__
-    assert identity._version_of("fullpipe.own") == ""
+    assert identity._version_of("fullpipe.custom.declared") == ""
     assert identity._version_of("math").startswith(f"{sys.version_info[0]}.{sys.version_info[1]}.")
     # A package without `__version__` has that of its metadata.
     monkeypatch.setitem(sys.modules, "numpy", ModuleType("numpy"))

@@ -13,7 +13,7 @@ use std::fmt::Display;
 use std::mem::transmute;
 use std::sync::Arc;
 
-/// Functions and state of a class: `fullpipe.compiled.Plug`.
+/// Functions and state of a class: `fullpipe.custom.compiled.Plug`.
 #[derive(FromPyObject)]
 pub struct Plug {
     state: Vec<u8>,

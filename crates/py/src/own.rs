@@ -261,7 +261,7 @@ impl Interpreted {
         if class.has.on_start {
             object.call_method1(intern!(py, "on_start"), (StartView::of(start),))?;
         }
-        let signals = py.import("fullpipe.own")?.getattr("Signal")?;
+        let signals = py.import("fullpipe.custom.classic")?.getattr("Signal")?;
         let signal = |name: &str| signals.getattr(name).map(Bound::unbind);
         let method = |name: &str| object.getattr(name).map(Bound::unbind);
         let mut own = Interpreted {

@@ -139,7 +139,7 @@ def _status() -> int:
         return _failed(str(error), 2)
     except AlgorithmError as error:
         if error.__cause__ is not None:
-            from fullpipe.own import own_lines
+            from fullpipe.custom.declared import own_lines
 
             print(own_lines(error.__cause__), end="", file=sys.stderr)
         return _failed(str(error), 1)

@@ -78,7 +78,7 @@ def declared(_context: click.Context, _parameter: click.Parameter, text: str | N
 def _with_declared(text: str) -> str:
     if ".py" not in text:
         return text
-    from fullpipe.arguments import load_algorithms
+    from fullpipe.custom.arguments import load_algorithms
 
     with code_of_others():
         return re.sub(

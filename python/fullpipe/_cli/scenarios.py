@@ -52,7 +52,7 @@ def scenario_options(command: Command) -> Command:
 
 
 def _load_code(_context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> None:
-    from fullpipe.own import load_file
+    from fullpipe.custom.files import load_file
 
     with code_of_others():
         for file in files:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe._util.files import check_free
 from fullpipe._util.text import listed, with_params
-from fullpipe.arguments import as_algorithm
+from fullpipe.custom.arguments import as_algorithm
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.comparison import Comparison, Failure
 from fullpipe.experiments.failures import all_done, raise_if_all_failed

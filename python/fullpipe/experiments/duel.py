@@ -12,7 +12,7 @@ from fullpipe._util.display import Shown
 from fullpipe._util.files import check_free, readable
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import listed, with_params
-from fullpipe.arguments import as_algorithm
+from fullpipe.custom.arguments import as_algorithm
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.failures import all_done, failed_runs, failures, raise_if_all_failed
 from fullpipe.metrics import column

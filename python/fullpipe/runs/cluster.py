@@ -15,8 +15,8 @@ from typing import Any, NoReturn, TypeAlias
 
 from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe._util.plain import Table, Tree
+from fullpipe.custom.declared import carried, restore, used_in
 from fullpipe.errors import FullpipeError, InputError
-from fullpipe.own import carried, restore, used_in
 from fullpipe.runs.design import Done, Run, error_line
 from fullpipe.runs.measure import Row, find_measure
 from fullpipe.runs.memory import share_bytes

@@ -15,8 +15,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from fullpipe._util.fingerprint import build_fingerprint
+from fullpipe.custom.declared import identity_of, used_in
 from fullpipe.errors import Cancelled
-from fullpipe.own import identity_of, used_in
 from fullpipe.runs import engines
 from fullpipe.runs.design import Design, Done, Run
 from fullpipe.runs.measure import Row, find_measure

@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 from fullpipe import _core
 from fullpipe._core import Column
 from fullpipe._util.plain import Tree
+from fullpipe.custom.declared import called, interpreted, of_library, own_lines, used_in
 from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
-from fullpipe.own import called, interpreted, of_library, own_lines, used_in
 from fullpipe.runs.pool import TICK_S, check_stop
 from fullpipe.runs.tables import to_numpy
 

@@ -11,8 +11,8 @@ from fullpipe import _core
 from fullpipe._util import inputs
 from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import html, printable
+from fullpipe.custom.declared import carried, restore, used_in
 from fullpipe.errors import ScenarioError
-from fullpipe.own import carried, restore, used_in
 from fullpipe.scenario.keypath import set_value
 from fullpipe.scenario.keys import ScenarioKeys
 

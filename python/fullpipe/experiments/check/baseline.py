@@ -13,11 +13,11 @@ from fullpipe._util.files import staged_file
 from fullpipe._util.inputs import read_json
 from fullpipe._util.plain import Table
 from fullpipe._util.text import quoted
+from fullpipe.custom.declared import identity_of, used_in
 from fullpipe.errors import InputError
 from fullpipe.experiments.check.keys import FORMAT
 from fullpipe.experiments.check.suite import Check, Suite
 from fullpipe.metrics import metric
-from fullpipe.own import identity_of, used_in
 from fullpipe.runs.model_version import MODEL_VERSION
 
 __all__ = ["Baseline", "Values", "default_path"]

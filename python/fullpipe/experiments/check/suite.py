@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fullpipe._util import plain
 from fullpipe._util.text import quoted, unknown
-from fullpipe.arguments import as_algorithm
+from fullpipe.custom.arguments import as_algorithm
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.experiments.check.keys import CHECK, SCENARIO, SUITE, Table, fraction
 from fullpipe.experiments.conform import RULES

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.text import unknown, with_params
-from fullpipe.arguments import as_algorithm
+from fullpipe.custom.arguments import as_algorithm
 from fullpipe.errors import InputError
 from fullpipe.experiments.conform.bbr import RULES as BBR
 from fullpipe.experiments.conform.bench import Bench, Curve, simulated_by

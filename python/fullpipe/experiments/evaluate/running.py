@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import cache_directory, check_free
 from fullpipe._util.text import listed, quoted, unknown, with_params
-from fullpipe.arguments import as_algorithm
+from fullpipe.custom.arguments import as_algorithm
 from fullpipe.errors import InputError
 from fullpipe.experiments.evaluate import beside_linux
 from fullpipe.experiments.evaluate.beside_linux import LINUX_SEEDS, on_linux

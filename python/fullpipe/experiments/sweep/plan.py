@@ -12,9 +12,9 @@ from typing import overload
 
 from fullpipe import _core
 from fullpipe._util.fingerprint import build_fingerprint
+from fullpipe.custom.declared import identity_of, used_in
 from fullpipe.errors import ScenarioError
 from fullpipe.experiments.sweep.axes import LARGEST, MOST_RUNS, Axis
-from fullpipe.own import identity_of, used_in
 from fullpipe.runs.design import METRICS, Case, Design, Label
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.keypath import Place, set_value

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HEADER", "Plug", "compile_class", "load_library"]
 
-HEADER = Path(__file__).parent / "include" / "fullpipe.h"
+HEADER = Path(__file__).parents[1] / "include" / "fullpipe.h"
 """The structs in C."""
 
 FLOW = [

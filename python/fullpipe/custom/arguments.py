@@ -8,9 +8,10 @@ import sys
 from fullpipe._util.inputs import MOST_OBJECT_BYTES, read_bytes
 from fullpipe._util.plain import Table
 from fullpipe._util.text import listed, quoted
+from fullpipe.custom.declared import declared_in, names_of
+from fullpipe.custom.files import load_file
+from fullpipe.custom.library import SUFFIXES, load_library
 from fullpipe.errors import InputError
-from fullpipe.libraries import SUFFIXES, load_library
-from fullpipe.own import declared_in, load_file, names_of
 
 __all__ = ["as_algorithm", "load_algorithms"]
 

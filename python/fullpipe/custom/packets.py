@@ -27,9 +27,11 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from fullpipe import _core, own
+from fullpipe import _core
 from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed, quoted
+from fullpipe.custom.algorithm import LIKE, one_of, params_of
+from fullpipe.custom.declared import remember
 from fullpipe.errors import InputError
 
 __all__ = ["packet_algorithm"]
@@ -95,14 +97,14 @@ def packet_algorithm(
                 kind,
                 name,
                 paper=paper or (kind.__doc__ or "").strip().partition("\n")[0] or kind.__qualname__,
-                group=own.one_of(name, "group", group, ("loss", "delay", "both", "model", "ECN")),
+                group=one_of(name, "group", group, ("loss", "delay", "both", "model", "ECN")),
                 ecn=None if ecn is None else (ecn, 0),
-                params=own.params_of(kind, name),
+                params=params_of(kind, name),
                 shown=list(inspect),
             )
         except ValueError as error:
             raise InputError(str(error)) from None
-        own.remember(name, kind, {**options, "compiled": False, "library": None}, "", _declare_again)
+        remember(name, kind, {**options, "compiled": False, "library": None}, "", _declare_again)
         return kind
 
     return declare
@@ -126,7 +128,7 @@ def _check(kind: type, name: str, inspect: Sequence[str]) -> None:
     }
     known = (*REQUIRED, *OPTIONAL)
     for method in sorted(methods):
-        meant = get_close_matches(method, [each for each in known if each not in methods], 1, own.LIKE)
+        meant = get_close_matches(method, [each for each in known if each not in methods], 1, LIKE)
         if method[0] != "_" and method not in known and meant:
             raise wrong(f"nothing calls the method {method}; did you mean {meant[0]}?")
     missing = [method for method in REQUIRED if not callable(getattr(kind, method, None))]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ctypes
 import os
 
-from fullpipe import _core, own
+from fullpipe import _core
 from fullpipe._util.inputs import MOST_LIBRARY_BYTES, check_regular
 from fullpipe._util.loading import try_loading
 from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed, one_line
+from fullpipe.custom.declared import remember
 from fullpipe.errors import InputError
 
 __all__ = ["SUFFIXES", "declare", "load_library"]
@@ -47,7 +48,7 @@ def declare(file: str, name: str | None = None) -> list[str]:
     Raises:
         InputError: The file is no such library, or has no such controller.
     """
-    from fullpipe.identity import file_digest
+    from fullpipe.custom.identity import file_digest
 
     path = os.path.realpath(file)
     check_regular(path, MOST_LIBRARY_BYTES)
@@ -68,7 +69,7 @@ def declare(file: str, name: str | None = None) -> list[str]:
     for each in names:
         kind = type(each, (), {"__module__": "__main__", "__doc__": "Controller of a shared library."})
         options = {"controller": each, "library": path, "compiled": False}
-        own.remember(each, kind, options, content, _declare_again)
+        remember(each, kind, options, content, _declare_again)
     return names
 
 

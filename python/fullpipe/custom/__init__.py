@@ -1,0 +1,1 @@
+"""Custom algorithms: classes, compiled code, shared libraries, and their identity."""

@@ -1,0 +1,245 @@
+"""Algorithms of users: a class becomes an algorithm that scenarios can name.
+
+>>> import math
+>>> import fullpipe
+>>> @fullpipe.algorithm("half-aimd")
+... class HalfAimd(fullpipe.Classic):
+...     alpha: float = 0.5
+...
+...     def increase(self, w, flow, ack):
+...         return self.alpha / w
+...
+...     def decrease(self, w, flow, signal):
+...         return w / 2
+>>> fullpipe.algorithms()["half-aimd"].params[0].default
+0.5
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+from inspect import get_annotations
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING, TypeVar
+
+from fullpipe import _core
+from fullpipe._util.plain import Tree
+from fullpipe._util.text import listed, quoted, unknown
+from fullpipe.custom.classic import Classic
+from fullpipe.custom.declared import remember
+from fullpipe.errors import InputError
+
+if TYPE_CHECKING:
+    from fullpipe.custom.compiled import Plug
+
+__all__ = ["LIKE", "algorithm", "one_of", "params_of"]
+
+Kind = TypeVar("Kind", bound=type)
+STATE = ("cwnd", "ssthresh", "pacing_rate")
+"""Fields that control the sender; every class has the first two."""
+
+
+CLASSIC = ("increase", "decrease")
+"""Methods that `Classic` calls."""
+
+LIKE = 0.8
+"""How like such a method's name another one is that is a slip of the pen, the least ratio of `difflib`: on_recovery has
+0.87 of on_recovered, on_acked 0.86 of on_ack; increment has 0.71 of increase, on_loss 0.86 of on_lost.
+"""
+
+
+def algorithm(
+    name: str,
+    *,
+    recovery: str = "sack",
+    paper: str = "",
+    group: str = "loss",
+    ecn: str | None = None,
+    rate_samples: bool = False,
+    inspect: Sequence[str] = (),
+    compiled: bool = False,
+    library: str | os.PathLike[str] | None = None,
+) -> Callable[[Kind], Kind]:
+    """Makes a class an algorithm that scenarios can name, in this process and in all that get such a scenario.
+
+    The class has the fields ``cwnd`` and ``ssthresh`` (segments; a scenario's ``initial_window`` takes the place of the
+    former), may have ``pacing_rate`` (segments a second, which paces the flow), and has the methods ``on_ack(self,
+    flow, ack)`` and ``on_congestion(self, flow, signal)``; it may have ``on_start(self, start)``, ``on_round(self,
+    flow)``, called once a round trip before ``on_ack``, ``on_recovered(self, flow)``, ``on_undo(self, cwnd, ssthresh)``
+    for a spurious reduction (segments before it; without the method both are at least that again), ``on_sent(self,
+    flow, sent)`` and ``on_lost(self, flow, lost)`` for every packet sent and lost (`fullpipe._core.Sent`,
+    `fullpipe._core.Lost`: bytes and nanoseconds), and ``on_end(self)``, the last call. Its other fields that are
+    annotated and have a number or a flag as their default are the parameters that a scenario can set; names that begin
+    with an underscore are its own business.
+
+    Args:
+        name: As scenarios call it; no built-in algorithm's name. A later class of that name takes the place of an
+            earlier one, for scenarios made from then on.
+        recovery: The loss recovery where a scenario is silent.
+        paper: Where it comes from.
+        group: Congestion signal: "loss", "delay", "both", "model" or "ECN".
+        ecn: ECN mode of the algorithm, such as "accurate"; None if it responds to a mark as to a loss.
+        rate_samples: It hears of every ACK that delivers anything, with `Ack.delivery_rate`.
+        inspect: Fields that the series are to have, by their names.
+        compiled: Numba compiles it (the extra ``compiled``), to the same figures and several times as fast. Its fields
+            must be numbers and flags, and Numba must support its methods: no ``super()``, no ``__init__``, no
+            fields that the class does not declare.
+        library: A shared library, relative to the file that names it. Its functions ``on_ack``, ``on_congestion``, ...
+            (``include/fullpipe.h``) take the place of the class's methods. The class declares the fields of their
+            state, in their order.
+
+    Raises:
+        InputError: The name is taken, or the class lacks a field or a method that the message names.
+    """
+    # Not Path.resolve, which raises RuntimeError where links form a loop.
+    shared = None if library is None else os.path.realpath(_folder_of_caller() / library)
+    options = {
+        "recovery": recovery,
+        "paper": paper,
+        "group": group,
+        "ecn": ecn,
+        "rate_samples": rate_samples,
+        "inspect": inspect,
+        "compiled": compiled,
+        "library": shared,
+    }
+
+    def declare(kind: Kind) -> Kind:
+        from fullpipe.custom.identity import file_digest
+
+        _check(kind, name, inspect, methods=library is None)
+        plug = _plug(kind, name, shared) if compiled or shared else None
+        try:
+            _core.declare(
+                kind,
+                name,
+                paper=paper or (kind.__doc__ or "").strip().partition("\n")[0] or kind.__qualname__,
+                group=one_of(name, "group", group, ("loss", "delay", "both", "model", "ECN")),
+                recovery=recovery,
+                own_slow_start=not issubclass(kind, Classic),
+                ecn=None if ecn is None else (ecn, 0),
+                rate_samples=rate_samples,
+                params=params_of(kind, name),
+                shown=list(inspect),
+                plug=plug,
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        libraries = (shared, *plug.linked) if shared and plug else ()
+        remember(name, kind, options, " ".join(map(file_digest, libraries)), _declare_again)
+        return kind
+
+    return declare
+
+
+def _declare_again(name: str, kind: type, options: Tree) -> None:
+    algorithm(name, **options)(kind)
+
+
+def _folder_of_caller() -> Path:
+    """Folder of the file that calls `algorithm`; the current one for code of no file, such as a notebook's cell."""
+    file = sys._getframe(2).f_globals.get("__file__")
+    return Path(file).parent if isinstance(file, str) else Path()
+
+
+def _fields(kind: type) -> Tree:
+    """The annotated fields of a class and their defaults, those of the classes it derives from first."""
+    fields: Tree = {}
+    for part in reversed(kind.__mro__):
+        for name in get_annotations(part):
+            if name in vars(part):
+                fields[name] = vars(part)[name]
+    return fields
+
+
+def params_of(kind: type, name: str) -> dict[str, float | bool]:
+    """Parameters of a class and their defaults."""
+    fields = {field: value for field, value in _fields(kind).items() if field not in STATE and field[0] != "_"}
+    for field, value in fields.items():
+        number = isinstance(value, int | float)
+        if not number or not math.isfinite(value):
+            allowed = "numbers and flags, or a name that begins with _ for what is no parameter"
+            raise InputError(f"algorithm {quoted(name)}: {field} = {value!r} is no parameter (allowed: {allowed})")
+    return {field: value if isinstance(value, bool) else float(value) for field, value in fields.items()}
+
+
+def _plug(kind: type, name: str, library: str | None) -> Plug:
+    from fullpipe.custom.compiled import compile_class, load_library
+
+    state = {field: float(getattr(kind, field)) for field in STATE if hasattr(kind, field)}
+    params = params_of(kind, name)
+    others = {field: params.get(field, value) for field, value in _fields(kind).items() if field not in STATE}
+    fields = {**state, **others}
+    if library is not None:
+        return load_library(library, name, fields)
+    asking = dict(zip((Classic.on_ack.__code__, Classic.on_congestion.__code__), CLASSIC, strict=True))
+    return compile_class(kind, name, fields, asking)
+
+
+def _check(kind: type, name: str, inspect: Sequence[str], *, methods: bool) -> None:
+    """Refuses a class that could not run."""
+
+    def wrong(what: str) -> InputError:
+        return InputError(f"algorithm {quoted(name)}: {what}")
+
+    if not isinstance(kind, type):
+        raise wrong("what is declared is a class")
+    for field in STATE[:2]:
+        if not isinstance(getattr(kind, field, None), int | float):
+            raise wrong(
+                f"the class has no number {field}; write e.g. {field}: float = {2.0 if field == 'cwnd' else 'math.inf'}"
+            )
+    if methods and (slip := _misspelt(kind)):
+        raise wrong(
+            f"nothing calls the method {slip[0]}; did you mean {slip[1]}? "
+            "(a name that begins with _ is the class's own)"
+        )
+    for method in ("on_ack", "on_congestion") if methods else ():
+        if not callable(getattr(kind, method, None)):
+            raise wrong(f"the class has no method {method}")
+    rate = getattr(kind, "pacing_rate", math.inf)
+    if not isinstance(rate, int | float) or not rate > 0:
+        raise wrong(
+            f"pacing_rate = {quoted(rate)}, with which nothing is ever sent (allowed: above 0, segments a second; "
+            "math.inf for what is not paced yet)"
+        )
+    known = _fields(kind)
+    for field in inspect:
+        if field not in known or field in STATE:
+            raise wrong(
+                f"inspect: {quoted(field)} is none of its other fields ({listed(sorted(set(known) - set(STATE)))})"
+            )
+
+
+def _misspelt(kind: type) -> tuple[str, str] | None:
+    """A method that is called like one that the sender calls, but for some letters, and that method; none where the
+    class has that one too, or calls this one.
+    """
+    from difflib import get_close_matches
+
+    from fullpipe.custom.compiled import CALLS
+
+    own = {name: value for part in kind.__mro__ if part not in (Classic, object) for name, value in vars(part).items()}
+    used: set[str] = set()
+    waiting: list[object] = [getattr(value, "__code__", None) for value in own.values()]
+    while waiting:
+        if isinstance(code := waiting.pop(), CodeType):
+            used.update(code.co_names)
+            waiting += code.co_consts  # the functions inside it
+    wanted = [name for name in (*CALLS, *(CLASSIC if issubclass(kind, Classic) else ())) if name not in own]
+    for name, value in own.items():
+        if name[0] != "_" and name not in (*CALLS, *CLASSIC, *used) and callable(value):
+            for meant in get_close_matches(name.lower(), wanted, 1, LIKE):
+                return name, meant
+    return None
+
+
+def one_of(name: str, what: str, value: str, allowed: Sequence[str]) -> str:
+    """The value of a decorator's argument, if it is allowed."""
+    if value not in allowed:
+        raise InputError(f"algorithm {quoted(name)}: {unknown(what, value, allowed)}")
+    return value
