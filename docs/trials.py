@@ -20,13 +20,13 @@ from benchmarks import records
 
 import fullpipe
 from fullpipe import Result, Scenario, models
+from fullpipe.engine.tables import rows, to_numpy
 from fullpipe.experiments.evaluate.beside_linux import for_linux
 from fullpipe.experiments.evaluate.cells.harm import beside
 from fullpipe.experiments.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
 from fullpipe.experiments.evaluate.measure import Row, metrics
 from fullpipe.experiments.evaluate.preset import PACKET_BYTES, Party
 from fullpipe.experiments.evaluate.rules import times_tcp
-from fullpipe.runs.tables import rows, to_numpy
 
 RECORD = records.REPORTS / "trials.json"
 

@@ -23,9 +23,9 @@ from browser.support import WIDTHS, findings, needs_browser, needs_page
 from conftest import PROGRAM, ROOT, Program
 from fullpipe import Scenario, ScenarioError, run
 from fullpipe._core import Column
+from fullpipe.engine.tables import to_list, to_numpy
 from fullpipe.playground import PAGE, link
 from fullpipe.plots.looks import LOOKS
-from fullpipe.runs.tables import to_list, to_numpy
 
 PRESETS = sorted((ROOT / "web/presets").glob("*.toml"))
 READY = [*sorted((ROOT / "scenarios").glob("*.toml")), *PRESETS]

@@ -18,6 +18,7 @@ from conftest import PROGRAM, Program
 from fullpipe import Scenario
 from fullpipe._util.display import Shown
 from fullpipe.custom.arguments import load_algorithms
+from fullpipe.engine import pool
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.experiments.evaluate import Card, Statement, evaluate, plan, running
 from fullpipe.experiments.evaluate import card as card_module
@@ -28,7 +29,7 @@ from fullpipe.experiments.evaluate.judging import Compared, JudgedCell, correcte
 from fullpipe.experiments.evaluate.page import card_page
 from fullpipe.experiments.evaluate.preset import Party, mbps, ms
 from fullpipe.experiments.evaluate.rules import Judgement
-from fullpipe.runs import engines, pool
+from fullpipe.runs import engines
 
 SMALL = ["iot", "overload"]
 """Cells that take milliseconds."""

@@ -13,13 +13,13 @@ import pytest
 
 from conftest import Program
 from fullpipe import Scenario, run, run_many
+from fullpipe.engine.tables import to_list
 from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 from fullpipe.papers import PAPERS, items, select
 from fullpipe.reproduce import Item, Outcome, reproduce, reproduce_all
 from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import citation, expected, notes, shorter
-from fullpipe.runs.tables import to_list
 from test_sweep import rows_of
 
 QUICK = {"duration": "60 s", "warmup": "30 s"}

@@ -21,6 +21,7 @@ from conftest import Program
 from fullpipe import Scenario, linux, models
 from fullpipe._cli import fullpipe_command
 from fullpipe._cli.output import show
+from fullpipe.engine.simulator import simulate
 from fullpipe.errors import InputError
 from fullpipe.experiments.sizing import Mix, Sizing, Target
 from fullpipe.experiments.sizing.mix import _time
@@ -29,7 +30,6 @@ from fullpipe.experiments.sizing.shares import algorithms_of, parts_of
 from fullpipe.experiments.sizing.sizing import MEASURED, Answer, Case
 from fullpipe.experiments.sizing.target import judge
 from fullpipe.runs.aggregate import estimate
-from fullpipe.runs.simulator import simulate
 from fullpipe.scenario.quantity import Quantity
 
 SMALL = ["--rate", "2Mbit/s", "--rtt", "20ms..60ms", "--flows", "2,4", "--target", "0.9", "--algorithms", "newreno"]

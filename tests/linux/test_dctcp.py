@@ -11,9 +11,9 @@ import shutil
 import pytest
 
 from fullpipe import Scenario
+from fullpipe.engine.tables import to_numpy
 from fullpipe.linux import machine, programs
 from fullpipe.runs.engines import run
-from fullpipe.runs.tables import to_numpy
 
 pytestmark = [
     pytest.mark.slow_linux,

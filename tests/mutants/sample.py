@@ -99,13 +99,13 @@ ROOMS: dict[str, Room] = {
     "duel": Room((PACKAGE + "experiments/duel.py",), _pytest("tests/unit/test_duel.py"), 0.05),
     "transfers": Room((PACKAGE + "runs/transfers.py",), _pytest("tests/unit/test_transfers.py"), 0.02),
     "pool": Room(
-        (PACKAGE + "runs/pool.py", PACKAGE + "runs/memory.py"),
+        (PACKAGE + "engine/pool.py", PACKAGE + "engine/memory.py"),
         _pytest("tests/unit/test_pool.py", "tests/unit/test_memory.py"),
         0.03,
     ),
     "rows": Room((PACKAGE + "reproduce/rows.py",), _pytest("tests/unit/test_measured_rows.py"), 0.03),
     "tables": Room(
-        (PACKAGE + "runs/tables.py", PACKAGE + "runs/figures.py", PACKAGE + "experiments/sweep/table.py"),
+        (PACKAGE + "engine/tables.py", PACKAGE + "runs/figures.py", PACKAGE + "experiments/sweep/table.py"),
         _pytest("tests/unit/test_rows.py", "tests/unit/test_tables.py", "tests/unit/test_result.py"),
         0.03,
     ),

@@ -12,11 +12,11 @@ import pytest
 import fullpipe
 from by_hand import by_hand
 from fullpipe import Comparison, InputError, Scenario, ScenarioError, Sizing, Sweep
+from fullpipe.engine.options import RunOptions
 from fullpipe.experiments.sizing import Mix
 from fullpipe.experiments.sweep.axes import read_axes
 from fullpipe.experiments.sweep.directory import opened
 from fullpipe.experiments.sweep.plan import Plan
-from fullpipe.runs.options import RunOptions
 from fullpipe.runs.runner import Runner
 from test_tables import sized, sized_together
 

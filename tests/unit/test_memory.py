@@ -11,8 +11,8 @@ import pytest
 
 import fullpipe
 from conftest import Program
+from fullpipe.engine.memory import _free_of_group, parse_bytes, share_bytes
 from fullpipe.errors import InputError, MemoryLimitError, ScenarioError
-from fullpipe.runs.memory import _free_of_group, parse_bytes, share_bytes
 
 MANY = """
 duration = "10 s"

@@ -10,8 +10,8 @@ import pytest
 
 import fullpipe
 from fullpipe import _core
+from fullpipe.engine.tables import described
 from fullpipe.metrics import METRICS, column, metric
-from fullpipe.runs.tables import described
 
 SMALL = fullpipe.Scenario(
     duration="1 s",

@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 
 from fullpipe import Scenario, models, run
+from fullpipe.engine import tables
 from fullpipe.errors import InputError
 from fullpipe.models import hyun_jang_gain, reno_utilization
-from fullpipe.runs import tables
 
 
 def test_equation_5_worked_by_hand() -> None:

@@ -13,9 +13,9 @@ from typing import NoReturn
 import pytest
 
 from fullpipe import InputError
+from fullpipe.engine import pool
+from fullpipe.engine.pool import check_stop, count_workers, in_threads
 from fullpipe.errors import Cancelled
-from fullpipe.runs import pool
-from fullpipe.runs.pool import check_stop, count_workers, in_threads
 
 
 def test_a_thread_for_each_core_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_a_set_event_ends_what_is_under_way() -> None:
 def test_the_process_of_a_run_ends_while_its_parent_lives() -> None:
     code = (
         "import threading, time\n"
-        "from fullpipe.runs import simulator\n"
+        "from fullpipe.engine import simulator\n"
         "threading.Thread(target=simulator._end_with_the_other, daemon=True).start()\n"
         "time.sleep(0.5)\n"
     )

@@ -17,9 +17,9 @@ from by_hand import FLOWS, NO, SCENARIO, SERIES, by_hand
 from fullpipe import InputError, Result, Scenario
 from fullpipe._util import inputs
 from fullpipe._util.files import MANIFEST
+from fullpipe.engine.tables import to_list, to_numpy
 from fullpipe.runs import result as result_module
 from fullpipe.runs.result import TABLES
-from fullpipe.runs.tables import to_list, to_numpy
 
 # The design's shape: the keys that users' scripts depend on.
 LINK_KEYS = [

@@ -10,12 +10,12 @@ import pytest
 
 from by_hand import FLOWS, NO, TRAFFIC, by_hand
 from fullpipe import Result, Scenario, run
+from fullpipe.engine.options import RunOptions
 from fullpipe.errors import Cancelled
 from fullpipe.experiments.sweep.table import join, table_of
 from fullpipe.runs import engines
 from fullpipe.runs.design import Case, Design, Done, error_line
 from fullpipe.runs.figures import FIRST
-from fullpipe.runs.options import RunOptions
 from fullpipe.runs.runner import Runner
 from test_sweep import PLAN
 from test_tables import LINK

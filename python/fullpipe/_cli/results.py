@@ -12,7 +12,7 @@ import click
 from fullpipe._cli.output import kernel_option, note, print_json, show, words
 from fullpipe._util.display import FORMATS, Outcome, Shown, csv_of, csv_text, latex, markdown
 from fullpipe._util.files import check_directory, check_free, check_picture
-from fullpipe.runs.memory import parse_bytes
+from fullpipe.engine.memory import parse_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa

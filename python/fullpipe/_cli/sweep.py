@@ -7,12 +7,12 @@ import click
 from fullpipe._cli.output import note, progress_bar, resumable
 from fullpipe._cli.results import Output, Placement, engine_options, output_options, placement
 from fullpipe._cli.scenarios import changing, named, scenario_options, text_of
+from fullpipe.engine.options import RunOptions
 from fullpipe.experiments.failures import failures_line
 from fullpipe.experiments.sweep import read_plan, sweep_plan
 from fullpipe.experiments.sweep.axes import find_axis, find_value
 from fullpipe.runs.engines import ENGINES
 from fullpipe.runs.figures import find_metric
-from fullpipe.runs.options import RunOptions
 
 __all__ = ["command"]
 

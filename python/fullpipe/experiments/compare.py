@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fullpipe._util.files import check_free
 from fullpipe._util.text import listed, with_params
 from fullpipe.custom.arguments import as_algorithm
+from fullpipe.engine.options import Progress, RunOptions
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.comparison import Comparison, Failure
 from fullpipe.experiments.failures import all_done, raise_if_all_failed
@@ -17,7 +18,6 @@ from fullpipe.runs.design import Case, Done, Run, error_line
 from fullpipe.runs.engines import check_engines
 from fullpipe.runs.measure import name_of, whole
 from fullpipe.runs.notebook import shows_progress
-from fullpipe.runs.options import Progress, RunOptions
 from fullpipe.runs.result import Result
 from fullpipe.runs.runner import Runner
 from fullpipe.scenario import Scenario

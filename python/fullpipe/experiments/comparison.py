@@ -10,9 +10,9 @@ from fullpipe._util.display import Shown
 from fullpipe._util.files import readable
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import file_name, listed
+from fullpipe.engine import tables
 from fullpipe.experiments.failures import failed_runs
 from fullpipe.metrics import METRICS
-from fullpipe.runs import tables
 from fullpipe.runs.design import Label
 from fullpipe.runs.figures import FIRST
 from fullpipe.runs.result import Result

@@ -13,6 +13,7 @@ from fullpipe._util.files import check_free, readable
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import listed, with_params
 from fullpipe.custom.arguments import as_algorithm
+from fullpipe.engine.options import RunOptions
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.failures import all_done, failed_runs, failures, raise_if_all_failed
 from fullpipe.metrics import column
@@ -21,7 +22,6 @@ from fullpipe.runs.design import Case, Design, Done, Label, error_line
 from fullpipe.runs.engines import check_engines
 from fullpipe.runs.measure import Row, full, name_of
 from fullpipe.runs.notebook import shows_progress
-from fullpipe.runs.options import RunOptions
 from fullpipe.runs.results import Details, Results, read_details, table_of
 from fullpipe.runs.runner import Runner
 from fullpipe.runs.store import kept_runs

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fullpipe.engine.tables import to_numpy
 from fullpipe.metrics import AXES, metric
 from fullpipe.plots.spec import Panel, Plot
-from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe._util.plain import Table
+from fullpipe.engine.tables import to_numpy
 from fullpipe.errors import InputError
 from fullpipe.metrics import axis, metric
 from fullpipe.plots.looks import Look, link_pen, pens
 from fullpipe.plots.spec import Panel, Plot, label, moving_mean
-from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fullpipe.runs.tables import Columns
+    from fullpipe.engine.tables import Columns
 
 __all__ = ["Line", "Sampled", "comparison_plot", "flow_series", "link_series", "run_plot"]
 

@@ -19,6 +19,7 @@ from fullpipe._util.files import staged
 from fullpipe._util.fingerprint import build_fingerprint, hash_of
 from fullpipe._util.folder import check_below
 from fullpipe._util.inputs import read_json
+from fullpipe.engine.options import Progress, RunOptions
 from fullpipe.errors import InputError
 from fullpipe.reproduce.check import Check, judge
 from fullpipe.reproduce.item import Item, Results, elsewhere, expected, notes
@@ -28,7 +29,6 @@ from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.design import Case, Run
 from fullpipe.runs.engines import ENGINES, check_engines
 from fullpipe.runs.measure import Row, name_of, whole
-from fullpipe.runs.options import Progress, RunOptions
 from fullpipe.runs.result import TABLES, Result
 from fullpipe.runs.runner import Keys, Runner
 from fullpipe.runs.store import kept_runs

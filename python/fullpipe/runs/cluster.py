@@ -16,11 +16,11 @@ from typing import Any, NoReturn, TypeAlias
 from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe._util.plain import Table, Tree
 from fullpipe.custom.declared import carried, restore, used_in
+from fullpipe.engine.memory import share_bytes
+from fullpipe.engine.pool import TICK_S
 from fullpipe.errors import FullpipeError, InputError
 from fullpipe.runs.design import Done, Run, error_line
 from fullpipe.runs.measure import Row, find_measure
-from fullpipe.runs.memory import share_bytes
-from fullpipe.runs.pool import TICK_S
 from fullpipe.scenario import Scenario
 
 __all__ = ["check_scheduler", "connect", "connected", "rows_on_cluster"]

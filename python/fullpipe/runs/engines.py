@@ -12,12 +12,12 @@ from typing import TypedDict, TypeVar, Unpack
 from fullpipe._util.files import check_free
 from fullpipe._util.plain import Table
 from fullpipe._util.text import hint, listed, quoted, unknown
+from fullpipe.engine.memory import share_bytes
+from fullpipe.engine.pool import check_stop, count_workers, in_threads
+from fullpipe.engine.simulator import simulate
 from fullpipe.errors import InputError
-from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
-from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.result import Result
-from fullpipe.runs.simulator import simulate
 from fullpipe.runs.stepwise import check_not_external
 from fullpipe.scenario import Scenario
 

@@ -10,8 +10,9 @@ from typing import TypeAlias
 from fullpipe._core import figure_names
 from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import unknown
+from fullpipe.engine import tables
 from fullpipe.errors import InputError
-from fullpipe.runs import tables, transfers
+from fullpipe.runs import transfers
 
 __all__ = ["FIRST", "figures", "find_metric", "groups", "jain_index", "over_flows", "overall", "together_bps"]
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
 from fullpipe._util.plain import Tree
-from fullpipe.runs.tables import to_list
+from fullpipe.engine.tables import to_list
 
 if TYPE_CHECKING:
     from fullpipe.runs.result import Result

@@ -11,10 +11,11 @@ from fullpipe._util.files import readable, staged
 from fullpipe._util.inputs import MOST_TABLE_BYTES, read_json, read_table, table_metadata
 from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import listed, shorten
+from fullpipe.engine import tables
+from fullpipe.engine.memory import share_bytes
 from fullpipe.metrics import column
-from fullpipe.runs import tables, transfers
+from fullpipe.runs import transfers
 from fullpipe.runs.figures import figures, find_metric, groups, overall
-from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.tidy import tidy
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import readable, staged
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import hint, listed, quoted, unknown
+from fullpipe.engine.tables import described
 from fullpipe.errors import InputError
 from fullpipe.metrics import column, metric
 from fullpipe.runs.aggregate import Estimate, estimate, paired, verdict
 from fullpipe.runs.design import Label
-from fullpipe.runs.tables import described
 
 if TYPE_CHECKING:
     import os

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 
 from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe.custom.declared import identity_of, used_in
+from fullpipe.engine.memory import share_bytes
+from fullpipe.engine.options import Progress, RunOptions
+from fullpipe.engine.pool import check_stop, count_workers, in_threads
 from fullpipe.errors import Cancelled
 from fullpipe.runs import engines
 from fullpipe.runs.design import Design, Done, Run
 from fullpipe.runs.measure import Row, find_measure
-from fullpipe.runs.memory import share_bytes
-from fullpipe.runs.options import Progress, RunOptions
-from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.store import Store
 from fullpipe.scenario import Scenario
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe._util.text import listed, quoted
+from fullpipe.engine.memory import share_bytes
 from fullpipe.errors import AlgorithmError, FullpipeError, InputError, MemoryLimitError, ScenarioError
-from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.result import Result
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity, read_quantity

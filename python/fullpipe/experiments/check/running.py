@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe._util.files import cache_directory, check_file
 from fullpipe._util.text import listed, quoted, unknown
+from fullpipe.engine.options import Progress, RunOptions
 from fullpipe.errors import AlgorithmError, InputError
 from fullpipe.experiments.check.baseline import Baseline, Values, default_path, identity
 from fullpipe.experiments.check.checks import Checked, Checks
@@ -25,7 +26,6 @@ from fullpipe.runs.design import Case, Run, error_line
 from fullpipe.runs.measure import Row, name_of
 from fullpipe.runs.model_version import MODEL_VERSION
 from fullpipe.runs.notebook import shows_progress
-from fullpipe.runs.options import Progress, RunOptions
 from fullpipe.runs.runner import Runner
 from fullpipe.runs.store import Store
 

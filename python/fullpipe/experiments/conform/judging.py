@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.text import unknown, with_params
 from fullpipe.custom.arguments import as_algorithm
+from fullpipe.engine.options import Progress
+from fullpipe.engine.pool import check_stop
 from fullpipe.errors import InputError
 from fullpipe.experiments.conform.bbr import RULES as BBR
 from fullpipe.experiments.conform.bench import Bench, Curve, simulated_by
@@ -16,8 +18,6 @@ from fullpipe.experiments.conform.quic import RATE_LIMITED, RFC9002
 from fullpipe.experiments.conform.rfc9438 import RULES as RFC9438
 from fullpipe.experiments.conform.rule import BINDING, FAIL, SKIPPED, Rule, Verdict
 from fullpipe.runs.notebook import shows_progress
-from fullpipe.runs.options import Progress
-from fullpipe.runs.pool import check_stop
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from fullpipe.runs import tables
+from fullpipe.engine import tables
 from fullpipe.runs.aggregate import percentile
 from fullpipe.scenario.quantity import Quantity
 

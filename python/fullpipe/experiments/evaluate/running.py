@@ -14,6 +14,7 @@ from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import cache_directory, check_free
 from fullpipe._util.text import listed, quoted, unknown, with_params
 from fullpipe.custom.arguments import as_algorithm
+from fullpipe.engine.options import RunOptions
 from fullpipe.errors import InputError
 from fullpipe.experiments.evaluate import beside_linux
 from fullpipe.experiments.evaluate.beside_linux import LINUX_SEEDS, on_linux
@@ -28,7 +29,6 @@ from fullpipe.experiments.evaluate.work import Work, needed, open_store
 from fullpipe.runs import engines
 from fullpipe.runs.cluster import check_scheduler
 from fullpipe.runs.notebook import shows_progress
-from fullpipe.runs.options import RunOptions
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from fullpipe import runs as core
 from fullpipe import scenario as scenarios
 from fullpipe._util.fingerprint import hash_of
+from fullpipe.engine.options import RunOptions
 from fullpipe.errors import InputError
 from fullpipe.experiments.evaluate import beside_linux, measure
 from fullpipe.experiments.evaluate.beside_linux import as_run, turned
@@ -22,7 +23,6 @@ from fullpipe.experiments.evaluate.preset import Party, Tree
 from fullpipe.linux.errors import LinuxError
 from fullpipe.runs.design import Case, Run, error_line
 from fullpipe.runs.measure import name_of
-from fullpipe.runs.options import RunOptions
 from fullpipe.runs.runner import Keys, Runner
 from fullpipe.runs.store import Store
 from fullpipe.scenario import Scenario

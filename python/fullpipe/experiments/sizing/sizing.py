@@ -15,6 +15,9 @@ from fullpipe._util.display import Shown
 from fullpipe._util.files import check_free, readable
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import file_name, listed, quoted, with_params
+from fullpipe.engine.memory import share_bytes
+from fullpipe.engine.options import RunOptions
+from fullpipe.engine.pool import check_stop, count_workers, in_threads
 from fullpipe.errors import InputError, check_several
 from fullpipe.experiments.sizing.mix import BUFFER, Mix
 from fullpipe.experiments.sizing.search import Bracket, Search, Verdict
@@ -27,10 +30,7 @@ from fullpipe.runs.cluster import connected
 from fullpipe.runs.design import Run
 from fullpipe.runs.engines import ENGINES, check_engines
 from fullpipe.runs.measure import Row
-from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
-from fullpipe.runs.options import RunOptions
-from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.results import Results, table_of
 from fullpipe.runs.runner import Runner
 from fullpipe.runs.store import kept_runs

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Shown
+from fullpipe.engine.options import Progress, RunOptions
+from fullpipe.engine.pool import check_stop, count_workers
 from fullpipe.errors import ScenarioError
 from fullpipe.experiments.sweep.axes import find_axis, find_value, read_axes
 from fullpipe.experiments.sweep.plan import Plan
@@ -15,8 +17,6 @@ from fullpipe.runs.design import error_line
 from fullpipe.runs.engines import check_engines
 from fullpipe.runs.figures import find_metric
 from fullpipe.runs.notebook import shows_progress
-from fullpipe.runs.options import Progress, RunOptions
-from fullpipe.runs.pool import check_stop, count_workers
 from fullpipe.runs.results import Results
 from fullpipe.runs.runner import Keys, Runner
 from fullpipe.scenario import Scenario, parse

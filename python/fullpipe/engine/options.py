@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.runs.memory import parse_bytes
+from fullpipe.engine.memory import parse_bytes
 
 if TYPE_CHECKING:
     import threading

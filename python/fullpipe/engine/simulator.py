@@ -18,9 +18,9 @@ from fullpipe import _core
 from fullpipe._core import Column
 from fullpipe._util.plain import Tree
 from fullpipe.custom.declared import called, interpreted, of_library, own_lines, used_in
+from fullpipe.engine.pool import TICK_S, check_stop
+from fullpipe.engine.tables import to_numpy
 from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
-from fullpipe.runs.pool import TICK_S, check_stop
-from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["simulate", "work"]
 
 
-WORK = "import sys; sys.path[:] = sys.argv[1:]; from fullpipe.runs.simulator import work; work()"
+WORK = "import sys; sys.path[:] = sys.argv[1:]; from fullpipe.engine.simulator import work; work()"
 """Code of the child process. The path is set after the start, which runs a ``sitecustomize`` of any folder on it."""
 
 
