@@ -13,8 +13,8 @@ import fullpipe
 from conftest import PROGRAM, SMALL
 from fullpipe.custom import arguments
 from fullpipe.custom.compiled import HEADER
+from fullpipe.engine import simulator
 from fullpipe.errors import AlgorithmError
-from fullpipe.runs import simulator
 from hostile import ending
 from test_packet_algorithm import AIMD
 from test_packet_library import SOURCE

@@ -75,7 +75,9 @@ PACKAGE = "python/fullpipe/"
 ROOMS: dict[str, Room] = {
     "files": Room((PACKAGE + "_util/files.py", PACKAGE + "_util/folder.py"), _pytest("tests/unit/test_files.py"), 0.06),
     "identity": Room(
-        (PACKAGE + "custom/identity.py",), _pytest("tests/unit/test_identity_values.py", "tests/unit/test_identity.py"), 0.08
+        (PACKAGE + "custom/identity.py",),
+        _pytest("tests/unit/test_identity_values.py", "tests/unit/test_identity.py"),
+        0.08,
     ),
     "store": Room((PACKAGE + "runs/store.py",), _pytest("tests/unit/test_store.py"), 0.06),
     "inputs": Room(
