@@ -17,6 +17,7 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, SMALL, started
 from fullpipe._util.files import KEPT_RUNS, MANIFEST
+from test_packet_algorithm import AIMD
 
 LONGER = SMALL.replace('"20 s"', '"300 s"')
 
@@ -95,6 +96,66 @@ def test_a_killed_command_ends_with_the_same_bytes(folder: Path, command: str) -
     # Checksums are verified.
     if command in LOADERS:
         LOADERS[command].load(folder / "killed")
+
+
+SUITE = """
+seeds = 5
+max_seeds = 6
+scenarios = [{ name = "s", file = "small.toml" }]
+checks = [
+  { id = "base", scenario = "s", controller = "own", metric = "goodput_bps", relative_to = "baseline" },
+  { id = "limit", scenario = "s", controller = "newreno", metric = "goodput_bps", min = "1 Mbit/s" },
+]
+[controllers]
+own = "own.py"
+"""
+
+CHECKS = {
+    "baseline": ["check", "suite.toml", "--baseline", "OUT", "--update"],
+    "check": ["check", "suite.toml", "--baseline", "first.json", "--json", "--junit", "OUT", "--markdown", "OUT.md"],
+}
+"""Commands that write single files; OUT is a file of each run."""
+
+SECONDS = re.compile(rb'"(wall_s|elapsed_s|time)": [0-9.e-]+|time="[0-9.]+"|[0-9.]+ (s|min)\b')
+
+
+@pytest.mark.parametrize("command", CHECKS)
+def test_a_killed_check_ends_with_the_same_bytes(folder: Path, command: str) -> None:
+    (folder / "small.toml").write_text(SMALL)
+    (folder / "suite.toml").write_text(SUITE)
+    (folder / "own.py").write_text(AIMD.format(name="killed-aimd"))
+    chance = random.Random(command)
+
+    def start(name: str) -> tuple[list[str], dict[str, str]]:
+        line = [PROGRAM, *(part.replace("OUT", name) for part in CHECKS[command])]
+        return line, os.environ | {"XDG_CACHE_HOME": str(folder / f"cache-{name}")}
+
+    def end(name: str) -> tuple[bytes, list[bytes]]:
+        line, environment = start(name)
+        done = subprocess.run(line, cwd=folder, capture_output=True, check=False, env=environment)
+        assert (done.returncode, done.stderr) == (0, b"")
+        written = [file.read_bytes() for file in sorted(folder.glob(f"{name}*")) if file.is_file()]
+        assert len(written) == sum("OUT" in part for part in CHECKS[command])
+        return SECONDS.sub(b"", done.stdout.replace(name.encode(), b"OUT")), [
+            SECONDS.sub(b"", each) for each in written
+        ]
+
+    if command == "check":
+        line = [PROGRAM, "check", "suite.toml", "--baseline", "first.json", "--update"]
+        subprocess.run(line, cwd=folder, capture_output=True, check=True, env=start("first")[1])
+    begun = time.monotonic()
+    whole = end("whole")
+    took_s = time.monotonic() - begun
+    kills = 0
+    for _ in range(int(os.environ.get("FULLPIPE_KILLS", KILLS))):
+        line, environment = start("killed")
+        quietly = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with started(line, cwd=folder, env=environment, **quietly) as process:
+            time.sleep(chance.uniform(0.1, took_s / 2))
+        kills += process.returncode == -9
+    assert kills >= 1
+    assert end("killed") == whole
+    assert not list(folder.glob(".*killed*")), "staged files of killed commands are removed"
 
 
 @pytest.mark.parametrize("command", ["sweep", "duel", "size"])
