@@ -42,7 +42,7 @@ def test_keys_of_frames() -> None:
     assert set(get_type_hints(FramesKeys)) == allowed(says("udp frames", "no_such_key", 1))
 
 
-@pytest.mark.parametrize("key", ["host", "recovery", "slow_start", "pacing", "ecn", "idle"])
+@pytest.mark.parametrize("key", ["host", "recovery", "slow_start", "pacing", "ecn", "idle", "growth"])
 def test_names(key: str) -> None:
     assert set(get_args(get_type_hints(FlowKeys)[key])) == allowed(refusal("flows", key, "no such name"))
 

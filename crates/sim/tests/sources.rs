@@ -95,6 +95,8 @@ fn idle_time_lowers_the_window_by_the_rule() {
     assert_eq!(window_after_idle_time("rfc5681"), 10.0);
     assert_eq!(window_after_idle_time("linux"), 10.0);
     assert!(window_after_idle_time("none") > 100.0);
+    // RFC 7661: the window stays for five minutes.
+    assert!(window_after_idle_time("rfc7661") > 100.0);
 }
 
 /// Growth needs a window that is used (RFC 5681; Linux's rule in slow start): 1 Mbit/s over 40 ms is 3 or 4 packets in flight.
@@ -103,6 +105,36 @@ fn a_window_that_is_not_used_does_not_grow() {
     let flow = "algorithm = \"newreno\"\ninitial_window = 10\nsource = { rate = \"1 Mbit/s\" }";
     let report = simulate("duration = \"60 s\"", "50 Mbit/s", flow);
     assert_eq!(report.flows[0].mean_cwnd_packets, 10.0);
+}
+
+/// Windows at 0.5 s, 1.5 s, ... of a flow with a frame of 4 packets each second.
+fn windows_with_four_packets(flow_keys: &str) -> Vec<f64> {
+    let flow = format!("{flow_keys}\ninitial_window = 10\nsource = {{ frames = \"1/s\", size = \"6 kB\" }}");
+    let report = simulate("duration = \"4 s\"\nseries_interval = \"500 ms\"", "50 Mbit/s", &flow);
+    let (_, cwnd) = report.flow_series.columns.iter().find(|(name, _)| name == "cwnd_packets").expect("windows");
+    cwnd.iter().copied().step_by(2).collect()
+}
+
+/// draft-ietf-ccwg-ratelimited-increase: each frame adds 4 segments, up to twice the initial window. With `"rfc"` 4 in flight permit no growth
+/// of a window of 10, neither by Linux's rule over TCP nor by RFC 9002 section 7.8.
+#[test]
+fn validated_growth_stops_at_twice_the_largest_flight() {
+    for flow in ["algorithm = \"newreno\"", "algorithm = \"newreno\"\ntransport = \"quic\""] {
+        let validated = windows_with_four_packets(&format!("{flow}\ngrowth = \"validated\""));
+        assert_eq!(validated, [14.0, 18.0, 20.0, 20.0], "{flow}");
+        assert_eq!(windows_with_four_packets(flow), [10.0; 4], "{flow}");
+    }
+}
+
+/// A receiver window of 20 segments limits a bulk flow in slow start: its window grows to 40, and no further.
+#[test]
+fn validated_growth_holds_where_the_receiver_limits_a_bulk_flow() {
+    let flow = "algorithm = \"newreno\"\nmax_window = 20\ngrowth = \"validated\"";
+    let report = simulate("duration = \"10 s\"\nwarmup = \"5 s\"", "50 Mbit/s", flow);
+    assert_eq!((report.flows[0].mean_cwnd_packets, report.flows[0].app_limited_fraction), (40.0, None));
+    let finite = simulate("duration = \"10 s\"", "50 Mbit/s", &format!("{flow}\nsize = \"150 kB\""));
+    assert_eq!((finite.data_packets, finite.transfers.len()), (100, 1));
+    assert!(finite.flows[0].completion_s < 1.0, "{}", finite.flows[0].completion_s);
 }
 
 /// A flow that stops has sent everything that was written, and its life ends.

@@ -63,7 +63,7 @@ class _Tcp(_Times, total=False):
     max_window: int | str
     min_rto: str
     rto: Literal["rfc6298", "linux"]
-    idle: Literal["none", "rfc5681", "linux"]
+    idle: Literal["none", "rfc5681", "linux", "rfc7661"]
     sack_compression: bool
     timestamp_tick: str
     rtt_tick: str
@@ -78,6 +78,7 @@ class FlowKeys(_Tcp, total=False):
     count: int
     size: str
     source: Named
+    growth: Literal["rfc", "validated"]
 
 
 class FramesKeys(TypedDict, total=False):

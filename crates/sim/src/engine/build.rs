@@ -88,8 +88,8 @@ impl<P: Policy> Engine<P> {
                 let start = spreads.spread(group.start);
                 let access = spreads.spread(group.tcp.access_delay);
                 let rng = Rng::new(scenario.seed, Purpose::Source, identity);
-                let source = Source::new(&group.source, &group.tcp, scenario.packet_size, start, window, rng);
-                let segments = group.size.unwrap_or(if source.is_some() { 0 } else { u64::MAX });
+                let source = Source::new(group, scenario.packet_size, start, window, rng);
+                let segments = group.size.unwrap_or(if group.source.is_bulk() { u64::MAX } else { 0 });
                 let terms = Arc::clone(&terms);
                 let id = self.add_connection(&group.tcp, identity, route, access, segments, terms, None);
                 self.flows[id as usize].set_source(source);

@@ -24,7 +24,7 @@ impl<P: Policy> Engine<P> {
         let flow = &mut self.flows[id as usize];
         flow.started = now;
         let before = flow.sender.meter.events;
-        let to_send = flow.sender.to_send().filter(|_| flow.source.is_none());
+        let to_send = flow.sender.to_send().filter(|_| flow.source.as_ref().is_none_or(|source| source.is_bulk()));
         flow.transfer = to_send.map(|segments| self.transfers.begin(id, now, segments, before));
         flow.sender.meter.start(now);
         flow.sender.pass_time(now, id, &mut self.transit.log);

@@ -126,7 +126,11 @@ impl<P: Policy> Engine<P> {
             jitter: flow.jitter().map_or(Percentiles::UNKNOWN, Jitter::percentiles),
             mean_cwnd_packets: averages.cwnd,
             base_rtt_s: seconds(round_trip + 2 * flow.access),
-            app_limited_fraction: flow.source.as_ref().map(|source| source.app_limited.share(averages.active)),
+            app_limited_fraction: flow
+                .source
+                .as_ref()
+                .filter(|source| !source.is_bulk())
+                .map(|source| source.app_limited.share(averages.active)),
             frames: flow
                 .source
                 .as_ref()

@@ -27,8 +27,8 @@ impl<P: Policy> Engine<P> {
     pub(super) fn on_ack_of_source(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         let Some(now) = self.transit.hand_over(flow, packet) else { return };
-        let stopped = flow.source.as_ref().is_some_and(|source| source.is_stopped());
-        if stopped && flow.sender.finished() {
+        let over = flow.source.as_ref().is_some_and(|source| source.is_over());
+        if over && flow.sender.finished() {
             return self.complete(packet.flow, now);
         }
         self.serve_source(packet.flow, packet.at);
@@ -64,6 +64,7 @@ impl<P: Policy> Engine<P> {
             source.app_limited.end(now, self.transit.window);
             let written = source.written(now, flow.sender.high());
             flow.sender.write(written);
+            flow.sender.validate(now, &mut source.validation);
             flow.sender.restart_after_idle(now, &mut source.validation);
         }
         self.transit.pump(flow, at);

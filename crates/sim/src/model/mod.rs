@@ -20,9 +20,9 @@ mod source;
 
 pub(crate) use crate::scenario::quic_datagram;
 pub use crate::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, IdleRule, Jitter, JitterModel, KeyFrames,
-    Law, Link, Loss, Pacing, Policer, Queue, Quic, Recovery, Reorder, RtoRule, Scenario, Schedule, SlowStart, Source,
-    Spread, Tcp, Trace, Transport, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Jitter, JitterModel,
+    KeyFrames, Law, Link, Loss, Pacing, Policer, Queue, Quic, Recovery, Reorder, RtoRule, Scenario, Schedule,
+    SlowStart, Source, Spread, Tcp, Trace, Transport, Udp, Web,
 };
 pub use invalid::{Amount, Interval, Invalid};
 

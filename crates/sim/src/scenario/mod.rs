@@ -27,6 +27,7 @@ mod warnings;
 pub use crate::packet::Ecn;
 pub use crate::rng::Spread;
 pub use crate::transport::ecn::EcnMode;
+pub use crate::transport::growth::Growth;
 pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
 pub use crate::transport::rto::RtoRule;
@@ -378,6 +379,8 @@ pub struct Tcp {
     pub min_rto: Nanos,
     /// Rules of the retransmission timeout: its value, its RTT samples, and when its timer restarts.
     pub rto: RtoRule,
+    /// Rule for the growth of a window that the sender does not use; for long-lived and finite flows.
+    pub growth: Growth,
     /// Rule for a window that was not used for a while; for flows whose application does not always have data.
     pub idle: IdleRule,
     /// The receiver compresses ACKs that report segments behind a hole, as Linux does; only with `delayed_ack`.
@@ -557,6 +560,7 @@ impl Tcp {
             max_window: None,
             min_rto: 200_000_000,
             rto: RtoRule::Rfc6298,
+            growth: Growth::Rfc,
             idle: IdleRule::None,
             sack_compression: false,
             timestamp_tick: 0,

@@ -101,7 +101,7 @@ pub(super) fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {
     pairs.push(("count", whole(group.count)));
     pairs.extend(times(group.start, group.stop));
     pairs.extend(group.size.map(|segments| ("size", quantity(&PACKETS, segments))));
-    pairs.push(("source", source::write(&group.source)));
+    pairs.extend([("source", source::write(&group.source)), ("growth", group.tcp.growth.name().into())]);
     pairs
 }
 

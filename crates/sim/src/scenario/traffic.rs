@@ -6,8 +6,8 @@ use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
-    Arrivals, Ecn, EcnMode, FlowGroup, Frames, IdleRule, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart, Spread,
-    Table, Tcp, Transport, Udp, Value, Web, algorithm, limits, network, quic, source,
+    Arrivals, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart,
+    Spread, Table, Tcp, Transport, Udp, Value, Web, algorithm, limits, network, quic, source,
 };
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
@@ -28,7 +28,8 @@ pub struct Context<'a> {
 pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<FlowGroup, Problem> {
     let reader = Reader::new(table, place.clone(), keys::names(&[FLOW, TCP, TRAFFIC]))?;
     let name = reader.name("\"ours\"")?.map(str::to_owned);
-    let tcp = Tcp { name, ..tcp(&reader, context)? };
+    let growth = reader.one_of("growth", "rule", &Growth::NAMES)?.unwrap_or(Growth::Rfc);
+    let tcp = Tcp { name, growth, ..tcp(&reader, context)? };
     let (start, stop) = times(&reader, context)?;
     let (size, source) = (size(&reader, context.packet_size)?, source::read(&reader)?);
     if size.is_some() && !source.is_bulk() {

@@ -3,9 +3,11 @@
 mod compression;
 mod controller;
 pub mod ecn;
+pub mod growth;
 mod outstanding;
 pub mod pacing;
 mod packet_log;
+mod pipe_ack;
 pub mod policy;
 mod progress;
 pub mod quic;

@@ -1,6 +1,8 @@
 //! Use of the congestion window by a sender whose application does not always have data: whether the window limited the last round trip,
 //! and the rules that lower a window that was not used.
 //!
+//! Other rules are in [`growth`](super::growth) and `pipe_ack.rs`.
+//!
 //! Sources: RFC 5681 section 4.1; Linux's `tcp_cwnd_validate`, `tcp_cwnd_restart`, `tcp_cwnd_application_limited`, and
 //! `tcp_is_cwnd_limited`, after descriptions and copies of several versions, none of them that of the virtual machine.
 //!
@@ -9,6 +11,8 @@
 //! - Flows that always have data do not have this record: they test at each ACK alone.
 //! - A sender that waits for its pacer with data to send counts as limited by its window, as elsewhere in the simulator.
 
+use super::growth::MaxFlight;
+use super::pipe_ack::{Moment, PipeAck};
 use fullpipe_cc::Nanos;
 
 /// Rule for a window that was not used for a while.
@@ -21,9 +25,11 @@ pub enum IdleRule {
     Rfc5681,
     /// Linux: the window halves with each RTO of idle time, and comes down while the application limits the sender.
     Linux,
+    /// RFC 7661: a window that is not used stays for five minutes, and a loss lowers it to what was in use.
+    Rfc7661,
 }
 
-fullpipe_cc::named! { IdleRule { None = "none", Rfc5681 = "rfc5681", Linux = "linux" } }
+fullpipe_cc::named! { IdleRule { None = "none", Rfc5681 = "rfc5681", Linux = "linux", Rfc7661 = "rfc7661" } }
 
 /// Congestion window and slow-start threshold, segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +74,10 @@ pub struct Validation {
     /// Largest flight size, and begin, of the time in which the window did not limit the sender.
     used: u64,
     unused_since: Nanos,
+    /// Largest flight size, with `growth = "validated"`.
+    max_flight: Option<MaxFlight>,
+    /// Amounts of data acknowledged, with `idle = "rfc7661"`.
+    pipe_ack: Option<PipeAck>,
 }
 
 impl Validation {
@@ -82,7 +92,32 @@ impl Validation {
             round_end: 0,
             used: 0,
             unused_since: begin,
+            max_flight: None,
+            pipe_ack: (rule == IdleRule::Rfc7661).then(|| PipeAck::new(initial_window.into(), begin)),
         }
+    }
+
+    /// Record with a limit of the growth.
+    pub fn limited_to(self, max_flight: Option<MaxFlight>) -> Validation {
+        Validation { max_flight, ..self }
+    }
+
+    /// Whether the growth has the limit of `growth = "validated"`.
+    pub fn limits_to_flight(&self) -> bool {
+        self.max_flight.is_some()
+    }
+
+    /// Windows of a sender after an ACK or a timer, before it sends, if the rules change them.
+    pub fn after_event(&mut self, moment: &Moment) -> Option<Windows> {
+        let capped = self.max_flight.and_then(|max| max.capped(moment.windows));
+        let windows = capped.unwrap_or(moment.windows);
+        let lowered = self.pipe_ack.as_mut().and_then(|pipe| pipe.update(&Moment { windows, ..*moment }));
+        lowered.or(capped)
+    }
+
+    /// Heap memory in bytes.
+    pub fn heap_bytes(&self) -> usize {
+        self.pipe_ack.as_ref().map_or(0, PipeAck::heap_bytes)
     }
 
     /// Windows of a sender that is about to send at `now` with `flight` segments outstanding, if idle time changes them.
@@ -107,6 +142,9 @@ impl Validation {
     /// Takes note of an attempt to send. Returns the windows if the rule changes them.
     pub fn after_attempt(&mut self, attempt: &Attempt) -> Option<Windows> {
         let &Attempt { now, una, nxt, sent, limited, .. } = attempt;
+        if let Some(max) = &mut self.max_flight {
+            max.update(nxt - una, attempt.windows, attempt.open);
+        }
         if sent {
             self.last_send = Some(now);
         } else if !limited {
@@ -125,8 +163,15 @@ impl Validation {
     }
 
     /// Whether the window limits the sender, so that it may grow.
-    pub fn limits_growth(&self, Windows { cwnd, ssthresh }: Windows) -> bool {
-        self.was_limited || (cwnd < ssthresh && cwnd < 2.0 * self.flight as f64)
+    pub fn limits_growth(&self, windows: Windows) -> bool {
+        let Windows { cwnd, ssthresh } = windows;
+        if self.pipe_ack.as_ref().is_some_and(|pipe| !pipe.is_validated()) && !self.was_limited {
+            return false;
+        }
+        match &self.max_flight {
+            Some(max) => max.permits_growth(windows),
+            None => self.was_limited || (cwnd < ssthresh && cwnd < 2.0 * self.flight as f64),
+        }
     }
 
     /// Windows after one RTO in which the window did not limit a sender on Linux.

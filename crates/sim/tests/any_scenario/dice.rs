@@ -5,9 +5,9 @@ use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, IdleRule, Jitter, JitterModel, KeyFrames,
-    Law, Link, Loss, Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Source, Spread, Tcp,
-    Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Jitter, JitterModel,
+    KeyFrames, Law, Link, Loss, Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Source,
+    Spread, Tcp, Trace, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -334,6 +334,7 @@ impl Dice {
             max_window: if self.one_in(2) { None } else { Some(self.any(1..=1_000_000_000_000, 1..=100)) },
             min_rto: self.any(US..=100 * SECOND, 200 * MS..=SECOND),
             rto: self.pick(&RtoRule::ALL),
+            growth: Growth::Rfc,
             idle: IdleRule::None,
             sack_compression: self.one_in(2),
             timestamp_tick: self.any(0..=SECOND, 0..=10 * MS),
@@ -366,6 +367,7 @@ impl Dice {
         for group in scenario.flows.iter_mut().filter(|group| group.size.is_none()) {
             group.source = self.source();
             group.tcp.idle = self.pick(&IdleRule::ALL);
+            group.tcp.growth = self.pick(&Growth::ALL);
         }
     }
 

@@ -169,9 +169,10 @@ pub fn flows(start: Spread) -> impl Strategy<Value = FlowGroup> {
         prop::option::of(1..9999_u64).prop_map(|size| (size, Source::Bulk)),
         source().prop_map(|source| (None, source)),
     ];
-    (tcp(), name, 1..1000_u32, what).prop_map(move |(tcp, name, count, (size, source))| {
+    let growth = prop::sample::select(&Growth::ALL[..]);
+    (tcp(), name, 1..1000_u32, what, growth).prop_map(move |(tcp, name, count, (size, source), growth)| {
         let stop = size.map(|_| start.high + 1);
-        let tcp = Tcp { name, ..tcp };
+        let tcp = Tcp { name, growth, ..tcp };
         FlowGroup { tcp, count, start, stop, size, source }
     })
 }

@@ -8,9 +8,9 @@ use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, IdleRule, Jitter, JitterModel, KeyFrames,
-    Law, Link, Loss, Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Source, Spread, Table,
-    Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Jitter, JitterModel,
+    KeyFrames, Law, Link, Loss, Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Source,
+    Spread, Table, Tcp, Trace, Udp, Web,
 };
 use generated::scenario;
 use proptest::prelude::*;

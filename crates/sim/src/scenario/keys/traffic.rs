@@ -5,7 +5,7 @@ use super::Otherwise::{Required, Value, Words};
 use super::{Key, key, sourced};
 use crate::scenario::host::Host;
 use crate::scenario::units::{DATA, PACKETS, RATE, TIME};
-use crate::scenario::{EcnMode, IdleRule, Pacing, Recovery, RtoRule, SlowStart, Transport, limits};
+use crate::scenario::{EcnMode, Growth, IdleRule, Pacing, Recovery, RtoRule, SlowStart, Transport, limits};
 
 /// Of `[[flows]]` alone.
 pub const FLOW: &[Key] = &[
@@ -27,6 +27,13 @@ pub const FLOW: &[Key] = &[
         Other("`\"bulk\"` or table", "`\"bulk\"`, or a table of one of the forms below; not with `size`"),
         Value("\"bulk\""),
         "When the application writes, and how much; `\"bulk\"` always has data.",
+    ),
+    sourced(
+        "growth",
+        Names(|| Growth::ALL.map(Growth::name).to_vec()),
+        Value("\"rfc\""),
+        "The rule for the growth of a window that the sender does not use: the text of each algorithm, or draft-ietf-ccwg-ratelimited-increase.",
+        "RFC 5681, RFC 9438, RFC 9002",
     ),
 ];
 
@@ -206,7 +213,7 @@ pub const TCP: &[Key] = &[
         Names(|| IdleRule::ALL.map(IdleRule::name).to_vec()),
         Words("`\"linux\"` with `host = \"linux\"`, otherwise `\"none\"`"),
         "The rule that lowers a window after idle time, for flows with a `source`; nothing with `bbr` and `bbr3`.",
-        "RFC 5681 section 4.1; Linux `tcp_slow_start_after_idle`",
+        "RFC 5681 section 4.1; Linux `tcp_slow_start_after_idle`; RFC 7661",
     ),
     sourced(
         "sack_compression",

@@ -6,7 +6,8 @@ mod paced;
 pub mod units;
 
 use crate::rng::Rng;
-use crate::scenario::{self, Tcp};
+use crate::scenario::{self, FlowGroup, Tcp};
+use crate::transport::growth::{Growth, MaxFlight};
 use crate::transport::validation::Validation;
 use crate::window::Window;
 use frames::Frames;
@@ -41,6 +42,8 @@ pub struct Delivery {
 
 #[derive(Debug)]
 enum Writer {
+    /// So many packets from the begin on; `u64::MAX` for no end.
+    Bulk(u64),
     Rate(Ticks),
     OnOff(OnOff),
     Frames(Frames),
@@ -48,17 +51,12 @@ enum Writer {
 
 impl Source {
     /// Source of a flow that begins at `begin`; `None` for one that always has data.
-    pub fn new(
-        source: &scenario::Source,
-        tcp: &Tcp,
-        packet_size: u32,
-        begin: Nanos,
-        window: Window,
-        rng: Rng,
-    ) -> Option<Box<Source>> {
+    pub fn new(group: &FlowGroup, packet_size: u32, begin: Nanos, window: Window, rng: Rng) -> Option<Box<Source>> {
+        let tcp = &group.tcp;
         let mut delivery = None;
-        let writer = match *source {
-            scenario::Source::Bulk => return None,
+        let writer = match group.source {
+            scenario::Source::Bulk if group.tcp.growth == Growth::Rfc => return None,
+            scenario::Source::Bulk => Writer::Bulk(group.size.unwrap_or(u64::MAX)),
             scenario::Source::Rate { rate_bps } => Writer::Rate(Ticks::new(begin, rate_bps, packet_size)),
             scenario::Source::OnOff { on, off, rate_bps } => {
                 Writer::OnOff(OnOff::new((on, off), rate_bps.map(|rate| (rate, packet_size)), begin, rng))
@@ -72,7 +70,7 @@ impl Source {
             writer,
             written: 0,
             timer_at: Nanos::MAX,
-            validation: Validation::new(tcp.idle, tcp.initial_window, begin),
+            validation: Validation::new(tcp.idle, tcp.initial_window, begin).limited_to(max_flight(tcp)),
             app_limited: AppLimitedTime::default(),
             delivery,
             stopped_at: None,
@@ -83,6 +81,7 @@ impl Source {
     pub fn written(&mut self, now: Nanos, sent: u64) -> u64 {
         if !self.is_stopped() {
             self.written = match &mut self.writer {
+                Writer::Bulk(packets) => *packets,
                 Writer::Rate(ticks) => ticks.until(now),
                 Writer::OnOff(periods) => periods.written(now, sent),
                 Writer::Frames(frames) => {
@@ -112,8 +111,18 @@ impl Source {
         self.written = self.written.min(sent);
     }
 
+    /// Whether it always has data, up to its end.
+    pub fn is_bulk(&self) -> bool {
+        matches!(self.writer, Writer::Bulk(_))
+    }
+
+    /// Whether the flow ends once everything is acknowledged.
+    pub fn is_over(&self) -> bool {
+        self.is_stopped() || self.is_bulk()
+    }
+
     /// Whether the application writes no more.
-    pub fn is_stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.stopped_at.is_some()
     }
 
@@ -148,8 +157,14 @@ impl Source {
     pub fn heap_bytes(&self) -> usize {
         let delivery = self.delivery.as_ref();
         let parts = delivery.map_or(0, |one| one.units.heap_bytes() + one.delays.delays().heap_bytes());
-        size_of::<Source>() + parts
+        size_of::<Source>() + parts + self.validation.heap_bytes()
     }
+}
+
+/// Record of the largest flight size, if growth depends on it.
+fn max_flight(tcp: &Tcp) -> Option<MaxFlight> {
+    let additive = matches!(tcp.algorithm.name.as_str(), "reno" | "newreno");
+    (tcp.growth == Growth::Validated).then(|| MaxFlight::new(tcp.initial_window.into(), additive))
 }
 
 /// Time in which a sender has nothing to send, while window and pacer permit a packet and no loss is unrepaired.

@@ -60,6 +60,8 @@ pub struct Connection {
     pub app_limited: bool,
     /// Rate samples are limited by the application until this many packets are delivered (C.app_limited).
     app_limited_until: Option<u64>,
+    /// Whether the window may grow, if a rule other than that of RFC 9002 section 7.8 decides.
+    pub permits_growth: Option<bool>,
     /// Packets delivered, lost, and lost but arrived.
     pub delivered: u64,
     pub lost: u64,
@@ -139,6 +141,7 @@ impl Connection {
             limited_round: None,
             app_limited: false,
             app_limited_until: None,
+            permits_growth: None,
             delivered: 0,
             lost: 0,
             spurious: 0,
@@ -204,8 +207,11 @@ impl Connection {
         }
     }
 
-    /// Whether the window limited the sender in this round or the last one.
+    /// Whether the window limited the sender in this round or the last one, or another rule permits growth.
     pub fn is_cwnd_limited(&self) -> bool {
+        if let Some(permitted) = self.permits_growth {
+            return permitted;
+        }
         self.limited_round.is_some_and(|round| round + 1 >= self.round)
     }
 

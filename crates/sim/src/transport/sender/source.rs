@@ -1,6 +1,7 @@
 //! Sender of an application that does not always have data. See [`Validation`] for its windows.
 
 use super::Sender;
+use crate::transport::pipe_ack::Moment;
 use crate::transport::policy::Policy;
 use crate::transport::repair::Repair;
 use crate::transport::validation::{Attempt, Validation, Windows};
@@ -34,6 +35,27 @@ impl<P: Policy> Sender<P> {
         self.lacks_data().then(|| now.max(allowed))
     }
 
+    /// Applies the rules for a window that is not used, after an ACK or a timer at `now`.
+    pub fn validate(&mut self, now: Nanos, validation: &mut Validation) {
+        let moment = Moment {
+            now,
+            una: self.progress.una,
+            flight: self.progress.flight_size(),
+            srtt: self.smoothed_rtt(),
+            phase: self.progress.phase,
+            retransmits: self.meter.events.retransmits,
+            windows: self.windows(),
+        };
+        if let Some(windows) = validation.after_event(&moment) {
+            self.set_windows(windows);
+        }
+    }
+
+    fn smoothed_rtt(&self) -> Nanos {
+        let quic = self.quic.as_ref().map(|quic| quic.rtt.smoothed);
+        quic.or_else(|| self.rtt.smoothed()).unwrap_or(0)
+    }
+
     /// Lowers the window after idle time, if there is data to send at `now`.
     pub fn restart_after_idle(&mut self, now: Nanos, validation: &mut Validation) {
         if !self.has_unsent() {
@@ -61,6 +83,9 @@ impl<P: Policy> Sender<P> {
             self.set_windows(windows);
         }
         self.progress.cwnd_limited = validation.limits_growth(self.windows());
+        if let Some(quic) = self.quic.as_mut().filter(|_| validation.limits_to_flight()) {
+            quic.permits_growth = Some(self.progress.cwnd_limited);
+        }
     }
 
     fn lacks_data(&self) -> bool {
