@@ -17,7 +17,9 @@
 //!
 //! # Deviations and choices
 //!
-//! - **The draft's** text was not read: its rules and section numbers are quoted from memory.
+//! - **The draft's** text was not read. Its rules and section numbers were compared with Cloudflare's quiche (`recovery/congestion/bbr`),
+//!   which names the section of each function. They agree, except where this list names Linux, and in the round trip: an equal sample does
+//!   not renew the estimate, as in Linux.
 //! - **ACK aggregation**: extra_acked is the greatest of two bins of 5 rounds and at most 100 ms at the bandwidth, as in Linux; the
 //!   draft has none.
 //! - **A policer** is found as in Linux: an interval of 4 to 16 rounds, from one loss to another, in which 50 of 256 segments or more were
