@@ -1,6 +1,6 @@
 """Rules of RFC 9002, appendix B, and of draft-ietf-ccwg-ratelimited-increase.
 
-They need exact events of packets, or flows that the application limits.
+Their measurements are not written yet: each is skipped with a reason.
 """
 
 from __future__ import annotations

@@ -92,9 +92,9 @@ class Rule:
 
 
 def needs(what: str) -> Measure:
-    """Measurement of a rule that needs something the simulator lacks."""
+    """Stands for the measurement of a rule that is not written yet; `what` is what it takes."""
 
     def measure(_bench: Bench) -> float:
-        raise Skip(f"requires {what}")
+        raise Skip(f"not measured yet; it takes {what}")
 
     return measure
