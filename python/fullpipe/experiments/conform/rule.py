@@ -92,9 +92,9 @@ class Rule:
 
 
 def needs(what: str) -> Measure:
-    """Stands for the measurement of a rule that is not written yet; `what` is what it takes."""
+    """Skips a rule: its measurement is not written yet, and requires `what`."""
 
     def measure(_bench: Bench) -> float:
-        raise Skip(f"not measured yet; it takes {what}")
+        raise Skip(f"not measured yet: it requires {what}")
 
     return measure
