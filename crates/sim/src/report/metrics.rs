@@ -382,7 +382,7 @@ const SOURCES: &[Metric] = &[
 .source("draft-ietf-ccwg-bbr, section 4.1.2.4"),
     metric(
         "late_frames",
-        "Late frames",
+        "Late frame count",
         ONE,
         Count,
         Less,
