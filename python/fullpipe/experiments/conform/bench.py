@@ -32,6 +32,10 @@ MOST_MESSAGE_BYTES = 1_000_000
 """Messages of such a program, at most."""
 
 
+HEADERS = 28
+"""Bytes of UDP and IP headers before a QUIC packet."""
+
+
 @dataclass(frozen=True)
 class Curve:
     """Values over time.
@@ -225,7 +229,7 @@ class Bench:
             "series_interval": "5 ms",
             **keys.pop("scenario", {}),
             "links": [{"name": "l", "buffer": "unlimited", **link}],
-            "flows": [{"algorithm": self.algorithm, "recovery": "rack", **keys}],
+            "flows": [{"algorithm": self.algorithm, **({} if "transport" in keys else {"recovery": "rack"}), **keys}],
         }
         name = repr(tree)
         if name not in self._made:
@@ -244,6 +248,7 @@ class Bench:
             keys: Keys of the flow; or ``delays``, changes of the forward delay as pairs of times, and ``back_s``, the
                 delay of ACKs, in seconds.
         """
+        scenario = {"scenario": keys.pop("scenario")} if "scenario" in keys else {}
         changes: list[tuple[float, Tree]] = []
         for start_s, length_s in bursts:
             changes += [(start_s, {"loss": 0.999999}), (start_s + length_s, {"loss": 0})]
@@ -258,7 +263,22 @@ class Bench:
             "schedule": schedule,
             "reverse": {"schedule": [], "delay": f"{1e3 * back_s:g} ms"},
         }
-        return self.run(link, duration_s, **{"pacing": "on", "initial_window": 10, **keys})
+        first = {} if "transport" in keys else {"initial_window": 10}
+        return self.run(link, duration_s, **{"pacing": "on", **first, **keys}, **scenario)
+
+    def quic(self, bursts: Sequence[tuple[float, float]], duration_s: float, **keys: Any) -> Series:
+        """Series of `losses` over QUIC: datagrams of 1200 bytes, round trips of 100 ms, and an ACK per packet.
+
+        Args:
+            bursts: As for `losses`.
+            duration_s: Simulated time.
+            keys: As for `losses`; or ``datagram``, bytes of a datagram.
+        """
+        packet_size = keys.pop("datagram", 1200) + HEADERS
+        quic = {"transport": "quic", "ack_every": 1, **keys}
+        return self.losses(
+            0.1, bursts, duration_s, scenario={"packet_size": packet_size, "series_interval": "1 ms"}, **quic
+        )
 
     def cuts(self, rtt_s: float, starts: Sequence[float], tail_s: float | None = None, **keys: Any) -> list[Cut]:
         """Cuts by bursts of a quarter of a round trip."""

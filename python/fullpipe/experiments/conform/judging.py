@@ -14,7 +14,8 @@ from fullpipe.engine.pool import check_stop
 from fullpipe.errors import InputError
 from fullpipe.experiments.conform.bbr import RULES as BBR
 from fullpipe.experiments.conform.bench import Bench, Curve, simulated_by
-from fullpipe.experiments.conform.quic import RATE_LIMITED, RFC9002
+from fullpipe.experiments.conform.ratelimited import RULES as RATE_LIMITED
+from fullpipe.experiments.conform.rfc9002 import RULES as RFC9002
 from fullpipe.experiments.conform.rfc9438 import RULES as RFC9438
 from fullpipe.experiments.conform.rule import BINDING, FAIL, SKIPPED, Rule, Verdict
 from fullpipe.runs.notebook import shows_progress

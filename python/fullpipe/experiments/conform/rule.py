@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fullpipe.experiments.conform.bench import Bench
 
-__all__ = ["BINDING", "FAIL", "LEVELS", "PASS", "SKIPPED", "Rule", "Skip", "Verdict"]
+__all__ = ["BINDING", "FAIL", "LEVELS", "PASS", "SKIPPED", "Measure", "Rule", "Skip", "Verdict"]
 
 PASS, FAIL, SKIPPED = "pass", "fail", "skipped"
 """Verdicts."""

@@ -1,0 +1,188 @@
+"""Rules of RFC 9002, sections 6 and 7 and appendix B: NewReno over QUIC.
+
+Runs have datagrams of 1200 bytes, round trips of 100 ms, and an ACK per packet, where a rule names nothing else.
+"""
+
+from __future__ import annotations
+
+from fullpipe.experiments.conform.bench import Bench, Cut, Series
+from fullpipe.experiments.conform.rule import Measure, Rule, Skip
+
+__all__ = ["RULES"]
+
+RTT_S = 0.1
+"""Round-trip time of the path."""
+
+BIG = 0.45
+"""Time in a paced round trip of slow start from 10 packets: about 130 packets are in flight."""
+
+ONE = 0.002
+"""Length of a burst that hits one to three paced packets."""
+
+
+def furthest(ratios: list[float]) -> float:
+    """Ratio with the largest distance from 1."""
+    return max(ratios, key=lambda ratio: abs(ratio - 1))
+
+
+def window_at(series: Series, time_s: float) -> float:
+    found = series.curve().at(time_s)
+    if found is None:
+        raise Skip(f"the run ends before {time_s} s")
+    return found
+
+
+def the_cut(series: Series) -> Cut:
+    """First cut of the window."""
+    found = series.cuts()
+    if not found:
+        raise Skip("a loss does not cut the window")
+    return found[0]
+
+
+def initial_window(bench: Bench) -> float:
+    """First window over min(10 d, max(14720, 2 d)), for datagrams d of 1200, 1472, and 9000 bytes."""
+    ratios = []
+    for datagram in (1200, 1472, 9000):
+        series = bench.quic([], 0.08, datagram=datagram)
+        expected = min(10 * datagram, max(14720, 2 * datagram)) // datagram
+        ratios.append(series.curve().points[0][1] / expected)
+    return furthest(ratios)
+
+
+def slow_start(bench: Bench) -> float:
+    """The first flight of 10 packets is acknowledged: one, two, and ten packets per ACK."""
+    ratios = []
+    for ack_every in (1, 2, 10):
+        series = bench.quic([], 0.25, ack_every=ack_every)
+        ratios.append(window_at(series, 1.9 * RTT_S) / 10)
+    return max(ratios, key=lambda ratio: abs(ratio - 2))
+
+
+def halved(bench: Bench) -> float:
+    """Smallest window within a round trip after a loss, over the window before."""
+    one = the_cut(bench.quic([(BIG, ONE)], 1.2))
+    return min(one.curve.between(0.0, RTT_S)) / one.before
+
+
+def halved_once(bench: Bench) -> float:
+    """Four losses in one flight, 15 ms apart: smallest window within a round trip, over the window before."""
+    bursts = [(BIG + 0.015 * i, ONE) for i in range(4)]
+    one = the_cut(bench.quic(bursts, 1.2))
+    return min(one.curve.between(0.0, 0.9 * RTT_S)) / one.before
+
+
+def avoidance(bench: Bench) -> Cut:
+    """Windows after a cut at about 130 packets."""
+    return the_cut(bench.quic([(BIG, ONE)], 4.0))
+
+
+def recovered(bench: Bench) -> float:
+    """Growth from the cut until two round trips later: none in recovery, and one packet after it."""
+    one = avoidance(bench)
+    before, after = one.curve.at(0.003), one.curve.at(2 * RTT_S - 0.005)
+    if before is None or after is None:
+        raise Skip("the run ends in recovery")
+    return after - before
+
+
+def increase(bench: Bench) -> float:
+    """Packets per round trip, over twenty round trips after recovery."""
+    curve = avoidance(bench).curve
+    before, after = curve.at(2 * RTT_S), curve.at(22 * RTT_S)
+    if before is None or after is None:
+        raise Skip("the run ends too early")
+    return (after - before) / 20
+
+
+def smallest(bench: Bench) -> float:
+    """Smallest window of a run that loses a round trip of packets twelve times."""
+    bursts = [(0.25 + 0.35 * i, RTT_S) for i in range(12)]
+    return min(value for _, value in bench.quic(bursts, 5.0).curve().points)
+
+
+def persistent(bench: Bench) -> float:
+    """Window at the first ACK after an outage of 3 s. The ACK that declares persistent congestion grows it again."""
+    series = bench.quic([(BIG, 3.0)], 6.0)
+    return min(series.curve().between(BIG + 3.0, BIG + 4.5))
+
+
+def marked(bench: Bench) -> float:
+    """A queue of 10 Mbit/s marks all packets above 20: smallest window within a round trip of the first reduction."""
+    link = {"rate": "10 Mbit/s", "delay": "50 ms", "queue": {"name": "step", "threshold": "20 packets"}}
+    series = bench.run(
+        link,
+        2.0,
+        transport="quic",
+        ack_every=1,
+        ecn="classic",
+        scenario={"packet_size": 1228, "series_interval": "1 ms"},
+    )
+    if not series.metrics["marked_packets"]:
+        raise Skip("the controller never fills the queue")
+    found = series.cuts()
+    return min(found[0].curve.between(0.0, 0.9 * RTT_S)) / found[0].before if found else 1.0
+
+
+def underused(bench: Bench) -> float:
+    """The application writes 4 packets per round trip, for ten round trips."""
+    series = bench.quic([], 1.3, source={"rate": "392960 bit/s"})
+    return 1200 * window_at(series, 1.15)
+
+
+def paced(bench: Bench) -> float:
+    """The pacer sends about 20 packets over most of a round trip: growth of the window by their ACKs."""
+    series = bench.quic([], 0.5)
+    return window_at(series, 3 * RTT_S - 0.005) / window_at(series, 2 * RTT_S - 0.005)
+
+
+def probed(bench: Bench) -> float:
+    """The delay rises by 600 ms for all packets: no packet is lost, and the probe timeout expires twice."""
+    start_s = 1.0
+    series = bench.quic([], 2.5, delays=[(0.0, 0.05), (start_s, 0.65)], max_window=60)
+    if series.metrics["timeouts"] < 2:
+        raise Skip("the probe timeout does not expire twice")
+    windows = series.curve()
+    return min(windows.between(start_s, start_s + 1.2)) / window_at(series, start_s)
+
+
+def burst(bench: Bench) -> float:
+    """Largest queue on a link of 1 Gbit/s behind bulk data that follows 2 s without data."""
+    series = bench.quic([], 3.5, source={"on": "1 s", "off": "2 s", "rate": "unlimited"}, max_window=400)
+    if window_at(series, 2.9) < 50:
+        raise Skip("the window is below 50 packets after the idle time")
+    return float(series.metrics["max_queue_packets"])
+
+
+def rule(
+    name: str, section: str, level: str, title: str, unit: str, low: float | None, high: float | None, measure: Measure
+) -> Rule:
+    return Rule(name, f"RFC 9002, {section}", level, title, unit, low, high, measure)
+
+
+RULES = (
+    rule(
+        "N01", "7.2", "SHOULD", "initial window over the RFC's, for three sizes of datagrams", "1", 1, 1, initial_window
+    ),
+    rule("N02", "7.3.1, B.5", "EQ", "window after a round of slow start, relative", "1", 2, 2, slow_start),
+    rule("N03", "7.3.2, B.6", "MUST", "window after a loss, relative", "1", 0.498, 0.502, halved),
+    rule("N04", "7.3.2, B.6", "EQ", "window after four losses in one flight, relative", "1", 0.498, 0.502, halved_once),
+    rule("N05", "7.3.2", "EQ", "growth in recovery and one round trip after it", "packets", 0.5, 1, recovered),
+    rule("N06", "7.3.3", "MUST", "growth in congestion avoidance", "packets/RTT", 0.9, 1, increase),
+    rule("N07", "7.2, B.6", "SHOULD", "smallest window after twelve losses", "packets", 2, 2, smallest),
+    rule("N08", "7.6.2, B.8", "MUST", "window after persistent congestion", "packets", 2, 4, persistent),
+    rule("N09", "7.1, B.7", "MUST", "window after CE marks in one round trip, relative", "1", 0.498, 0.502, marked),
+    rule(
+        "N10",
+        "7.8",
+        "SHOULD",
+        "window after ten rounds with 4800 of 12000 bytes in flight",
+        "bytes",
+        12000,
+        12000,
+        underused,
+    ),
+    rule("N11", "7.8", "SHOULD", "growth of a paced round of slow start, relative", "1", 1.9, 2.1, paced),
+    rule("N12", "6.2, 7.5", "MUST", "smallest window after two probe timeouts, relative", "1", 1, None, probed),
+    rule("N13", "7.7", "MUST", "largest burst after idle time", "packets", None, 12, burst),
+)
