@@ -3,7 +3,6 @@
 
 mod algorithm;
 mod change;
-mod client;
 mod host;
 pub mod keys;
 pub(crate) mod limits;
@@ -33,7 +32,6 @@ pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
 pub use crate::transport::rto::RtoRule;
 pub use crate::transport::validation::IdleRule;
-pub use client::{PlayerRule, Requests, Video};
 pub use fullpipe_cc::SlowStart;
 pub(crate) use network::buffer_key;
 pub use problem::{Problem, Wrong};

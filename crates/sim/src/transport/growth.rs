@@ -16,7 +16,7 @@ pub enum Growth {
     /// The text of each algorithm: RFC 5681, RFC 9438, RFC 9002.
     #[default]
     Rfc,
-    /// draft-ietf-ccwg-ratelimited-increase: the largest flight size limits the growth of the window.
+    /// draft-ietf-ccwg-ratelimited-increase: the window grows up to what the largest flight size permits.
     Validated,
 }
 
