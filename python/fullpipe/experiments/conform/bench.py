@@ -245,10 +245,9 @@ class Bench:
             rtt_s: Round-trip time, seconds.
             bursts: Start and length of each burst, seconds.
             duration_s: Simulated time.
-            keys: Keys of the flow; or ``delays``, changes of the forward delay as pairs of times, and ``back_s``, the
+            keys: As for `run`; or ``delays``, changes of the forward delay as pairs of times, and ``back_s``, the
                 delay of ACKs, in seconds.
         """
-        scenario = {"scenario": keys.pop("scenario")} if "scenario" in keys else {}
         changes: list[tuple[float, Tree]] = []
         for start_s, length_s in bursts:
             changes += [(start_s, {"loss": 0.999999}), (start_s + length_s, {"loss": 0})]
@@ -264,7 +263,7 @@ class Bench:
             "reverse": {"schedule": [], "delay": f"{1e3 * back_s:g} ms"},
         }
         first = {} if "transport" in keys else {"initial_window": 10}
-        return self.run(link, duration_s, **{"pacing": "on", **first, **keys}, **scenario)
+        return self.run(link, duration_s, **{"pacing": "on", **first, **keys})
 
     def quic(self, bursts: Sequence[tuple[float, float]], duration_s: float, **keys: Any) -> Series:
         """Series of `losses` over QUIC: datagrams of 1200 bytes, round trips of 100 ms, and an ACK per packet.

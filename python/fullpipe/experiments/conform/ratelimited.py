@@ -7,7 +7,7 @@ rule too, which is more conservative: a window that is not used does not grow.
 from __future__ import annotations
 
 from fullpipe.experiments.conform.bench import HEADERS, Bench, Series
-from fullpipe.experiments.conform.rule import Measure, Rule, Skip
+from fullpipe.experiments.conform.rule import Measure, Rule, Skip, window_at
 
 __all__ = ["RULES"]
 
@@ -29,13 +29,6 @@ def written(packets: float) -> dict[str, str]:
 def limited(bench: Bench, packets: float, duration_s: float) -> Series:
     """Slow start of a sender whose application limits it from the first packet on."""
     return bench.quic([], duration_s, datagram=DATAGRAM, source=written(packets))
-
-
-def window_at(series: Series, time_s: float) -> float:
-    found = series.curve().at(time_s)
-    if found is None:
-        raise Skip(f"the run ends before {time_s} s")
-    return found
 
 
 def unused(bench: Bench) -> float:

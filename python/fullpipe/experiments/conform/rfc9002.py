@@ -6,7 +6,7 @@ Runs have datagrams of 1200 bytes, round trips of 100 ms, and an ACK per packet,
 from __future__ import annotations
 
 from fullpipe.experiments.conform.bench import Bench, Cut, Series
-from fullpipe.experiments.conform.rule import Measure, Rule, Skip
+from fullpipe.experiments.conform.rule import Measure, Rule, Skip, window_at
 
 __all__ = ["RULES"]
 
@@ -23,13 +23,6 @@ ONE = 0.002
 def furthest(ratios: list[float]) -> float:
     """Ratio with the largest distance from 1."""
     return max(ratios, key=lambda ratio: abs(ratio - 1))
-
-
-def window_at(series: Series, time_s: float) -> float:
-    found = series.curve().at(time_s)
-    if found is None:
-        raise Skip(f"the run ends before {time_s} s")
-    return found
 
 
 def the_cut(series: Series) -> Cut:

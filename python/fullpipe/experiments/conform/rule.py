@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fullpipe.experiments.conform.bench import Bench
+from fullpipe.experiments.conform.bench import Bench, Series
 
 __all__ = ["BINDING", "FAIL", "LEVELS", "PASS", "SKIPPED", "Measure", "Rule", "Skip", "Verdict"]
 
@@ -98,3 +98,15 @@ def needs(what: str) -> Measure:
         raise Skip(f"not measured yet: it requires {what}")
 
     return measure
+
+
+def window_at(series: Series, time_s: float) -> float:
+    """Window at a time of a run, packets.
+
+    Raises:
+        Skip: The run ends before.
+    """
+    found = series.curve().at(time_s)
+    if found is None:
+        raise Skip(f"the run ends before {time_s} s")
+    return found
