@@ -36,9 +36,12 @@ from fullpipe.errors import InputError
 if TYPE_CHECKING:
     from fullpipe.custom.compiled import Plug
 
-__all__ = ["LIKE", "algorithm", "one_of", "params_of"]
+__all__ = ["GROUPS", "LIKE", "algorithm", "one_of", "params_of", "title_of"]
 
 Kind = TypeVar("Kind", bound=type)
+GROUPS = ("loss", "delay", "both", "model", "ECN")
+"""Congestion signals of algorithms."""
+
 STATE = ("cwnd", "ssthresh", "pacing_rate")
 """Fields that control the sender; every class has the first two."""
 
@@ -117,8 +120,8 @@ def algorithm(
             _core.declare(
                 kind,
                 name,
-                paper=paper or (kind.__doc__ or "").strip().partition("\n")[0] or kind.__qualname__,
-                group=one_of(name, "group", group, ("loss", "delay", "both", "model", "ECN")),
+                paper=paper or title_of(kind),
+                group=one_of(name, "group", group, GROUPS),
                 recovery=recovery,
                 own_slow_start=not issubclass(kind, Classic),
                 ecn=None if ecn is None else (ecn, 0),
@@ -154,6 +157,11 @@ def _fields(kind: type) -> Tree:
             if name in vars(part):
                 fields[name] = vars(part)[name]
     return fields
+
+
+def title_of(kind: type) -> str:
+    """Source of a class that names none: the first line of its docstring, or its name."""
+    return (kind.__doc__ or "").strip().partition("\n")[0] or kind.__qualname__
 
 
 def params_of(kind: type, name: str) -> dict[str, float | bool]:

@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 from fullpipe import _core
 from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed, quoted
-from fullpipe.custom.algorithm import LIKE, one_of, params_of
+from fullpipe.custom.algorithm import GROUPS, LIKE, one_of, params_of, title_of
 from fullpipe.custom.declared import remember
 from fullpipe.errors import InputError
 
@@ -96,8 +96,8 @@ def packet_algorithm(
             _core.declare_packets(
                 kind,
                 name,
-                paper=paper or (kind.__doc__ or "").strip().partition("\n")[0] or kind.__qualname__,
-                group=one_of(name, "group", group, ("loss", "delay", "both", "model", "ECN")),
+                paper=paper or title_of(kind),
+                group=one_of(name, "group", group, GROUPS),
                 ecn=None if ecn is None else (ecn, 0),
                 params=params_of(kind, name),
                 shown=list(inspect),
