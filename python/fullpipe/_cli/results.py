@@ -113,11 +113,7 @@ class Output:
         elif self.format == "csv":
             click.echo(csv_text(what.runs, self.columns, what.labels), nl=False)
         else:
-            shown = what.shown(self.columns) if parts is None else parts
-            if self.format == "table":
-                show(shown)
-            else:
-                click.echo((markdown if self.format == "markdown" else latex)(shown), nl=False)
+            _print_shown(self.format, what.shown(self.columns) if parts is None else parts)
 
 
 COLUMNS = "Metrics to show, e.g. goodput_bps,groups.call.p99_rtt_s,udp.0.p99_frame_delay_s."
@@ -148,10 +144,16 @@ def print_parts(form: str, what: Outcome) -> None:
     parts = what.shown()
     if form == "json":
         print_json(what.to_json())
-    elif form == "table":
-        show(parts)
     elif form == "csv":
         click.echo("\n".join(csv_of(part) for part in parts if isinstance(part, Shown)), nl=False)
+    else:
+        _print_shown(form, parts)
+
+
+def _print_shown(form: str, parts: Sequence[Shown | str]) -> None:
+    """Prints tables and lines as a table of the terminal, Markdown, or LaTeX."""
+    if form == "table":
+        show(parts)
     else:
         click.echo((markdown if form == "markdown" else latex)(parts), nl=False)
 
