@@ -1,10 +1,11 @@
-"""QUIC libraries' controllers beside ours and Linux's on the same scenarios: the tables of reports/quic.md.
+"""Comparison of QUIC libraries' controllers with fullpipe's and Linux's, for the tables of reports/quic.md.
 
-``python -m benchmarks.quic [--linux]``, or ``make records-quic``, which writes the page too; needs cargo, and Rust as
-new as adapters/ wants. The program of adapters/ runs the libraries' and ours in the simulator, one flow alone, everyone
-with the same recovery, pacing, packets and first window (but for quinn's BBR, which begins with its own 200 packets).
-With ``--linux`` a kernel in a virtual machine runs its CUBIC and BBR on the first scenarios, minutes each; without,
-what it gave before stays. All is kept in ``reports/quic.json``.
+``python -m benchmarks.quic [--linux]``, or ``make records-quic``, which also writes the page. It needs cargo, with the
+Rust version that adapters/ requires. The program of adapters/ runs the libraries' controllers and fullpipe's in the
+simulator: one flow alone, with equal recovery, pacing, packets, and first window. Only quinn's BBR has its own first
+window of 200 packets. With ``--linux``, the kernel of a virtual machine also runs its CUBIC and BBR on the first
+scenarios, which takes minutes each. Without it, earlier results of the kernel stay. ``reports/quic.json`` has all
+results.
 """
 
 from __future__ import annotations
@@ -84,13 +85,13 @@ def figures(name: str, algorithm: str) -> dict[str, float]:
 
 
 def share(name: str, algorithm: str) -> float:
-    """The part of what both get that goes to it, beside one of our CUBIC's that begins with it."""
+    """Share of the first flow in the goodput of both, when competing with fullpipe's CUBIC. Both begin together."""
     flows = run(name, [algorithm, "cubic"], 1)["flows"]
     return round(float(flows[0]["goodput_bps"] / sum(flow["goodput_bps"] for flow in flows)), 6)
 
 
 def on_linux(name: str, algorithm: str) -> dict[str, float]:
-    """The same on a kernel."""
+    """Share of the first flow, on a kernel."""
     from fullpipe.runs.engines import run as run_on  # What the other tables do without.
 
     flow = {"algorithm": algorithm, "initial_window": 10}
@@ -110,7 +111,7 @@ def mean(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def run(name: str, algorithms: list[str], seed: int) -> dict[str, Any]:
-    """What the program of adapters/ says of a scenario."""
+    """Output of the adapters' program for a scenario."""
     flow = 'recovery = "rack"\npacing = "on"\ninitial_window = 10\n'
     flows = "".join(f'[[flows]]\nalgorithm = "{each}"\n{flow}' for each in algorithms)
     text = (

@@ -1,6 +1,7 @@
-"""Experiments whose figures the pages name in sentences and tables: ``make records-trials``, or ``docs/trials.py NAME``
-for some; ``sizing`` takes half an hour of processor time, the others a minute or two. What they find stands in
-``reports/trials.json``, from which ``docs/tables.py`` fills the pages.
+"""Experiments whose metrics the pages cite: ``make records-trials``, or ``docs/trials.py NAME`` for some.
+
+``sizing`` takes half an hour of processor time, the others a minute or two. The results are in ``reports/trials.json``,
+and ``docs/tables.py`` writes them into the pages.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _waiting(result: Result) -> float:
 
 
 def prague() -> Figures:
-    """Ten flows beside ten of CUBIC over DualPI2: the ratio of their rates, and RFC 9332's equation, appendix C.2."""
+    """Ten flows versus ten CUBIC flows over DualPI2: ratio of their rates, and RFC 9332's equation, appendix C.2."""
     found = {}
     for rtt_ms, (scheme, virtual_ms) in product((5, 10, 25, 100), {"without": 0, "with": 25}.items()):
         link = {"name": "bottleneck", "rate": "200 Mbit/s", "delay": f"{500 * rtt_ms} us", "buffer": "unlimited"}
@@ -89,8 +90,8 @@ CUBIC = {"algorithm": "cubic"}
 
 
 def cubic_round_trips() -> Figures:
-    """Two flows of CUBIC over 1 Gbit/s, round trips of 40 and 120 ms: what the short one gets over the long one,
-    and of flows alike the first one over the second; the least, the median and the greatest of three seeds.
+    """Two CUBIC flows over 1 Gbit/s with RTTs of 40 and 120 ms: ratio of the short flow's goodput to the long flow's.
+    Also the ratio of two flows with equal RTTs. Each is the minimum, median, and maximum of three seeds.
     """
     plain: dict[str, Any] = {"name": "cubic", "fast_convergence": False}
     cases: Mapping[str, Mapping[str, Any]] = {
@@ -156,7 +157,7 @@ def phases() -> Figures:
 
 
 def _phases(spread: int, noise: bool, seed: int) -> Result:
-    """RTTs evenly in so many percent to either side of 50 ms; a packet takes 160 us on the link."""
+    """RTTs evenly distributed by `percent` on either side of 50 ms; a packet takes 160 us on the link."""
     link = {"name": "bottleneck", "rate": "50 Mbit/s", "delay": "10 ms", "buffer": "120 packets"}
     own = {"algorithm": "newreno", "start": "0 s..10 s", **({"processing_time": "160 us"} if noise else {})}
     flows = [
@@ -167,8 +168,8 @@ def _phases(spread: int, noise: bool, seed: int) -> Result:
 
 
 def bbr_zone() -> Figures:
-    """Of the report card's `bbr1-zone`: what is lost, in percent, and the senders' rate over TCP's at that loss; and of
-    BBRv3, how many packets an episode of losses takes beside what a round trip at its pacing gain has too many.
+    """For the report card's `bbr1-zone`: loss rate in percent, and the senders' rate relative to TCP's at that loss.
+    For BBRv3: packets per loss episode, relative to the excess packets of a round trip at its pacing gain.
     """
     found = {}
     for count, buffer, name in product(ZONE_FLOWS, ZONE_BUFFERS_BDP, ("newreno", "cubic", "bbr", "bbr3")):
@@ -191,7 +192,7 @@ def bbr_zone() -> Figures:
 
 
 def _probes() -> Figures:
-    """Two flows of BBRv3 over half a BDP: an episode is what is dropped with no more than 200 ms between."""
+    """Two flows of BBRv3 over half a BDP. An episode is a series of drops less than 200 ms apart."""
     up, seeds, episodes, probing, dropped, rtts_s = 5.0, (1, 2, 3), [0.0], 0.0, 0.0, []
     for seed in seeds:
         result = _zone("bbr3", 2, 0.5, seed, series_interval="5 ms")
@@ -228,8 +229,8 @@ def _times_tcp(row: Row, count: int) -> float:
 
 
 def in_step() -> Figures:
-    """Of four Reno flows with losses on FQ-CoDel, as `tests/linux/test_queues.py` has them, over 51 delays of the link:
-    utilization; timeouts a run, and drops; the same with a longer least timeout.
+    """Four Reno flows with losses on FQ-CoDel, as in `tests/linux/test_queues.py`, over 51 delays of the link:
+    utilization, timeouts per run, and drops; also with a longer minimum RTO.
     """
     runs = [_four_reno(48.5 + 0.02 * k) for k in range(51)]
     patient = [_four_reno(48.5 + 0.02 * k, min_rto="310 ms") for k in range(51)]
@@ -254,7 +255,7 @@ def _four_reno(delay_ms: float, **keys: Any) -> Result:
 
 
 def duel_causes() -> Figures:
-    """Utilization of two CUBIC flows over a tenth of a BDP, the report card's duel of 60 s, with what a kernel has."""
+    """Utilization of two CUBIC flows over a tenth of a BDP, the report card's 60 s duel, with features of a kernel."""
     kernels: Any = {"name": "cubic", "alpha_to_one": False, "whole_segments": True}
     found = {}
     for named, algorithm, takes_time in (
@@ -334,7 +335,9 @@ def _goodputs(result: Result) -> list[float]:
 
 
 def take(names: list[str], to: Path = RECORD, trials: Mapping[str, Callable[[], Figures]] = TRIALS) -> Iterator[str]:
-    """Runs trials and keeps their figures as each is done; the others' stay. Yields what was done."""
+    """Runs trials and saves the results of each when it is done. Results of other trials stay. Yields the name of each
+    trial.
+    """
     for name in names:
         begun = time.perf_counter()
         figures = {key: float(f"{value:.6g}") for key, value in trials[name]().items()}

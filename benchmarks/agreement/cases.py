@@ -1,4 +1,4 @@
-"""The grid: algorithms and dumbbells as data, and what each simulator is told of them."""
+"""Grid of cases: algorithms and dumbbells as data, and the input of each simulator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Flow:
-    """One sender: seconds, rounded to microseconds so that both sides read the same number."""
+    """One sender. Times are seconds, rounded to microseconds so that both simulators read equal numbers."""
 
     access_delay: float
     start: float
@@ -137,7 +137,7 @@ def ns2_options(case: Case, algorithm: Algorithm, run: int) -> dict[str, str]:
 
 
 def scenario(case: Case, algorithm: Algorithm, run: int) -> str:
-    """The same as a fullpipe scenario, TOML."""
+    """Fullpipe scenario of the case, in TOML."""
     parameters = "".join(f", {name} = {json.dumps(value)}" for name, value in algorithm.parameters.items())
     lines = [
         f'duration = "{case.duration} s"',

@@ -13,13 +13,13 @@ from .cases import SCRIPT, Algorithm, Case, ns2_options, scenario
 UTILIZATION_POINTS = 1.5
 CWND_RATIO = 1.05
 LOSS_RATIO = 1.3
-# Fewer packets than this lost (in ns-2, all runs together) say nothing about a rate.
+# Minimum number of lost packets (in all runs of ns-2 together) from which a loss rate is computed.
 COUNTABLE_LOSSES = 50
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What is compared, of one run."""
+    """Metrics that are compared, of one run."""
 
     utilization: float
     cwnd: float
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def loss_ratio(self) -> float | None:
-        """Loss rate, ours over ns-2's; `None` where ns-2 lost too few to tell."""
+        """Ratio of fullpipe's loss rate to ns-2's; `None` if ns-2 lost too few packets for a rate."""
         if sum(run.dropped for run in self.ns2) <= COUNTABLE_LOSSES:
             return None
         return _mean(self.ours, "loss_rate") / _mean(self.ns2, "loss_rate")
@@ -71,20 +71,20 @@ class Row:
         return _mean(self.ours if side == "ours" else self.ns2, figure)
 
     def ns2_spread(self, figure: str) -> float:
-        """Greatest minus least among ns-2's own runs: what the phase of starts and delays alone does."""
+        """Range among ns-2's runs, which differ only in the phase of starts and delays."""
         values = _values(self.ns2, figure)
         return max(values) - min(values)
 
 
 def compare(case: Case, algorithm: Algorithm) -> Row:
-    """Runs a case on both sides, as often as it says."""
+    """Runs a case in both simulators, as often as the case requires."""
     runs = range(case.runs_of(algorithm))
     ns2 = [ns2_figures(run_ns2_cached(SCRIPT, ns2_options(case, algorithm, run))) for run in runs]
     return Row(case, algorithm, [_run_ours(case, algorithm, run) for run in runs], ns2)
 
 
 def ns2_figures(result: dict[str, Any]) -> Figures:
-    """What dumbbell.tcl printed."""
+    """Output of dumbbell.tcl."""
     if result["packet_size"] != 1000:
         raise SimulatorError(f"ns-2 sent packets of {result['packet_size']} bytes, not 1000: set the agent's payload")
     flows = result["flows"]

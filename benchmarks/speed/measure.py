@@ -1,4 +1,4 @@
-"""One timed run of each simulator, in a child process of its own."""
+"""One timed run of each simulator, in a separate child process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Dumbbell:
-    """What ns-2 and ns-3 are told of a case: bit/s, packets, flows, range of base RTTs above 80 ms in ms, seconds."""
+    """Parameters of a case for ns-2 and ns-3: bit/s, packets, flows, range of base RTTs above 80 ms in ms, seconds."""
 
     rate: float
     buffer: int
@@ -76,8 +76,8 @@ def time_fullpipe(scenario: Path) -> Timing:
 
 
 def time_ns2(case: Dumbbell, *, same_figures: bool) -> Timing:
-    """SACK; with `same_figures` also timestamps, and the windows' averages by looks every 10 ms: what a run of fullpipe
-    includes. Without them, ns-2's fastest way.
+    """SACK. With `same_figures`, also timestamps and window averages sampled every 10 ms, as a run of fullpipe
+    includes. Without them, ns-2's fastest variant.
     """
     flows = []
     for i in range(case.flows):
@@ -96,7 +96,7 @@ def time_ns2(case: Dumbbell, *, same_figures: bool) -> Timing:
         "sample": "0.01" if same_figures else "0",
     }
     if same_figures:
-        # Timestamps weigh 10 bytes: packets of 1000 on the wire all the same.
+        # Timestamps take 10 bytes, so packets stay at 1000 bytes on the wire.
         options |= {"settings": "timestamps_ true", "payload": "950"}
     words = [word for pair in options.items() for word in pair]
     return _timing(*_json_and_peak([ns2_command(), str(DUMBBELL_TCL), *words]))

@@ -1,10 +1,10 @@
-"""What today's queues, links and senders cost, as ratios to the plain case of the same run, and ns-3's queues beside.
+"""Costs of modern queues, links, and senders as ratios to a plain case, and ns-3's queues for comparison.
 
-``python -m benchmarks.speed.modern [NAME ...]``; needs cargo, and libns3-dev for ns-3. The bare engine runs each
-variant by turns with its plain case, so that whatever else the machine does slows both; the median of the ratios of
-processor time a packet counts. A ratio of 0.5 is half as many packets a second. Queues run with 100 flows, what
-concerns a sender or the link's rate with one; the buffer is the plain case's. ns-3 runs the same dumbbell for a few
-simulated seconds, once: it takes a minute for each. All of them together are kept in ``out/speed/modern.json``.
+``python -m benchmarks.speed.modern [NAME ...]``; needs cargo, and libns3-dev for ns-3. The engine without Python runs
+each variant alternately with its plain case, so that a disturbance of the machine slows both. The result is the median
+of the ratios of processor time per packet. A ratio of 0.5 means half as many packets per second. Queues run with 100
+flows; variants of a sender or of the link's rate run with one. The buffer is the plain case's. ns-3 runs an equal
+dumbbell for a few simulated seconds, once, which takes a minute for each. ``out/speed/modern.json`` has all results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROUNDS = 9
 
 @dataclass(frozen=True)
 class Variant:
-    """A plain scenario of this directory, how it is shortened, and what of its text is replaced."""
+    """Plain scenario of this directory, its shorter duration, and replacements in its text."""
 
     name: str
     plain: str

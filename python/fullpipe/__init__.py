@@ -1,4 +1,4 @@
-"""Congestion control on simulated links: a scenario goes in, a result comes out.
+"""Congestion control on simulated links: run a scenario, and get a result.
 
 run(scenario)                                        one run: metrics per link, per flow, and per group
 compare(scenario, ["newreno", "cubic"], seeds=5)     the scenario with each algorithm, under equal random choices

@@ -1,11 +1,12 @@
-//! In the place of the crate `getrandom`, for the adapters alone: what a library takes for the operating system's randomness is a
-//! function of a seed here, so that its own source stays as published and a run is a function of its scenario and its seed.
+//! Replacement of the crate `getrandom`, only for the adapters. The randomness that a library takes from the operating
+//! system becomes a function of a seed. The library's code is unchanged, and a run is a function of its scenario and
+//! its seed.
 //!
-//! quinn's BBR draws the phase of its gain cycle from a generator that it seeds with `rand::rng()`
-//! (quinn-proto 0.11.19, src/congestion/bbr/mod.rs, line 101), and `rand` seeds that one with `getrandom::SysRng`. Nothing is random here,
-//! and nothing may be secret: no program that speaks to a network is to be built with this.
+//! quinn's BBR draws the phase of its gain cycle from a generator seeded with `rand::rng()` (quinn-proto 0.11.19,
+//! src/congestion/bbr/mod.rs, line 101), and `rand` seeds that one with `getrandom::SysRng`. Nothing is random here,
+//! and nothing may be secret: never build a program that uses a network with this crate.
 //!
-//! What `rand` 0.10 uses of getrandom 0.4 is here, and no more.
+//! The crate has only the interface of getrandom 0.4 that `rand` 0.10 uses.
 
 use fullpipe_cc::random::SplitMix64;
 use std::cell::RefCell;
@@ -15,7 +16,7 @@ thread_local! {
     static STATE: RefCell<SplitMix64> = const { RefCell::new(SplitMix64::new(0)) };
 }
 
-/// What this thread draws from here on. Before, it draws what a seed of 0 gives.
+/// Sets the seed of this thread's random numbers. The initial seed is 0.
 pub fn seed(seed: u64) {
     STATE.set(SplitMix64::new(seed));
 }
@@ -24,10 +25,10 @@ fn next() -> u64 {
     STATE.with_borrow_mut(SplitMix64::bits)
 }
 
-/// That of the crate replaced; there is none here.
+/// Error type of the replaced crate. No error occurs here.
 pub type Error = Infallible;
 
-/// The generator that stands for the operating system's.
+/// Replacement of the operating system's generator.
 #[cfg(feature = "sys_rng")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SysRng;
@@ -59,7 +60,7 @@ impl rand_core::TryCryptoRng for SysRng {}
 mod tests {
     use super::*;
 
-    /// The first three of a seed of 1234567, as Vigna's splitmix64.c prints them.
+    /// First three numbers with seed 1234567, as Vigna's splitmix64.c prints them.
     #[test]
     fn the_generator_is_splitmix64() {
         seed(1_234_567);

@@ -1,4 +1,4 @@
-//! A controller of quinn's, driven by the simulator's sender as a connection of quinn's drives it.
+//! One of quinn's controllers, driven by the simulator's sender as quinn's connection drives it.
 
 use crate::estimator::Estimator;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, Signal, Start};
@@ -6,37 +6,37 @@ use fullpipe_connection::{Packet, Packets};
 use quinn_proto::congestion::Controller;
 use std::time::{Duration, Instant};
 
-/// RFC 9000 section 18.2: how long a receiver may hold an ACK back if it says nothing.
+/// RFC 9000 section 18.2: default of the maximum time by which a receiver delays an ACK.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// RFC 9002 section 6.1.2: the granularity of timers.
 const GRANULARITY: Duration = Duration::from_millis(1);
 /// RFC 9002 section 7.6.1, and `TransportConfig`'s default.
 const PERSISTENT_CONGESTION_THRESHOLD: u32 = 3;
 
-/// The RTT that a connection assumes before it knows any (RFC 9002 section 6.2.2).
+/// RTT of a connection without samples (RFC 9002 section 6.2.2).
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
-/// What a burst of the pacer takes, and its bounds in packets (src/connection/pacing.rs, lines 145 to 151).
+/// Duration of a pacer's burst, and its bounds in packets (src/connection/pacing.rs, lines 145 to 151).
 const BURST_INTERVAL: Duration = Duration::from_millis(2);
 const BURST_PACKETS: (f64, f64) = (10.0, 256.0);
-/// The pacer fills a window's worth this much faster than once a round trip (the same file, line 92).
+/// Ratio of the pacer's refill rate to one window per RTT (src/connection/pacing.rs, line 92).
 const PACING_GAIN: f64 = 1.25;
-/// Beyond a window of so many bytes it does not pace (line 76): a rate that no path has, packets a second.
+/// Rate in packets per second, above that of any path, for a window with which quinn's pacer is off (line 76).
 const UNPACED: f64 = 1e9;
 
-/// A controller, and what a connection keeps for it.
+/// A controller, and the state that quinn's connection keeps for it.
 pub struct Quinn {
     controller: Box<dyn Controller>,
     estimator: Estimator,
     packets: Packets<()>,
-    /// What the simulator's time 0 is.
+    /// Instant of the simulator's time 0.
     origin: Instant,
     mtu: u64,
-    /// The newest packet acknowledged.
+    /// Newest acknowledged packet.
     largest_acked: Option<Packet<()>>,
-    /// RFC 9002's rttvar, which quinn's estimator does not show.
+    /// RFC 9002's rttvar, which quinn's estimator does not expose.
     rttvar: Duration,
-    /// A mark that the controller has not been told of.
+    /// A CE mark not yet reported to the controller.
     marked: bool,
 }
 
@@ -58,7 +58,8 @@ impl Quinn {
         }
     }
 
-    /// Time 0 is a nanosecond after the controller was built: it takes what was sent at that very instant for sent before.
+    /// Time 0 is a nanosecond after the controller was built, because the controller treats a packet sent at its
+    /// creation as sent before.
     fn at(&self, now: Nanos) -> Instant {
         self.origin + Duration::from_nanos(now + 1)
     }
@@ -67,7 +68,7 @@ impl Quinn {
         bytes as f64 / self.mtu as f64
     }
 
-    /// Of packets found lost, and of a mark, the controller hears once the ACK that has shown them has been counted.
+    /// Reports losses and marks to the controller after the ACK that shows them has been counted.
     fn tell_of_congestion(&mut self, now: Nanos) {
         let lost = self.packets.take_lost();
         if let Some(last) = lost.last() {
@@ -93,7 +94,7 @@ impl Quinn {
     }
 }
 
-/// Packets that left one after another were lost over more than `time`, none between them having arrived.
+/// Whether consecutive packets were lost over more than `time` and none between them arrived.
 fn spans(lost: &[Packet<()>], time: Duration) -> bool {
     let runs = lost.chunk_by(|before, after| after.number == before.number + 1);
     let nanos = time.as_nanos();
@@ -113,7 +114,7 @@ impl CongestionControl for Quinn {
         }
     }
 
-    /// The pacer's, whose rate is of the window alone: it asks no controller for one.
+    /// Rate of quinn's pacer, which depends on the window and not on the controller.
     fn pacing_rate(&self) -> Option<f64> {
         if self.controller.window() > u64::from(u32::MAX) {
             return Some(UNPACED);
@@ -176,10 +177,10 @@ impl CongestionControl for Quinn {
         self.packets.on_lost(lost);
     }
 
-    /// quinn takes no loss back.
+    /// quinn has no undo of spurious losses.
     fn on_undo(&mut self, _: f64, _: f64) {}
 
-    /// The rate that BBR asks for, which quinn reports and paces nothing by.
+    /// BBR's pacing rate. quinn reports it but does not pace with it.
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         if let Some(bits) = self.controller.metrics().pacing_rate {
             visit("asked_pacing_bps", bits as f64);
@@ -206,12 +207,12 @@ mod tests {
         Quinn::new(|now, mtu| Arc::new(CubicConfig::default()).build(now, mtu), start)
     }
 
-    /// `count` segments leave, a millisecond apart.
+    /// Sends `count` segments, a millisecond apart.
     fn sends(cc: &mut Quinn, count: u64) {
         (1..=count).for_each(|high| cc.on_sent(&Flow::at(high * MS).flight_size(high)));
     }
 
-    /// RFC 9002 section 7.3.1: slow start grows by what is acknowledged. 12,000 bytes are 10 packets.
+    /// RFC 9002 section 7.3.1: slow start grows by the acknowledged bytes. 12,000 bytes are 10 packets.
     #[test]
     fn slow_start_counts_packets() {
         let mut cc = newreno();
@@ -222,7 +223,8 @@ mod tests {
         assert_eq!(cc.cwnd(), 14.0);
     }
 
-    /// The first of ten is lost, then the second: one cut, since both left before the first was answered. Of what left after, another.
+    /// The first of ten packets is lost, then the second: one cut, because both left before the first ACK. A loss of a
+    /// later packet causes another cut.
     #[test]
     fn a_round_trip_has_one_cut() {
         for (mut cc, factor) in [(newreno(), 0.5), (cubic(), 0.7)] {
@@ -239,7 +241,7 @@ mod tests {
         }
     }
 
-    /// RFC 9002 section 7.2: two packets are the least window.
+    /// RFC 9002 section 7.2: the minimum window is two packets.
     #[test]
     fn the_window_has_a_floor() {
         for mut cc in [newreno(), cubic()] {
@@ -252,7 +254,8 @@ mod tests {
         }
     }
 
-    /// Losses over more than three probe timeouts, none between them arriving, leave the least window (RFC 9002 section 7.6.2).
+    /// Losses over more than three probe timeouts with no delivery between them reduce the window to its minimum (RFC
+    /// 9002 section 7.6.2).
     #[test]
     fn persistent_congestion_leaves_two() {
         for (apart, window) in [(10 * MS, 5.0), (500 * MS, 2.0)] {
@@ -264,7 +267,8 @@ mod tests {
         }
     }
 
-    /// A segment's second departure, at 200 ms, is answered by the ACK of the first at 210 ms: no RTT of 10 ms.
+    /// A segment is retransmitted at 200 ms, and the ACK of its first transmission arrives at 210 ms: no RTT sample of
+    /// 10 ms.
     #[test]
     fn what_went_again_gives_no_rtt() {
         let mut cc = newreno();
@@ -274,15 +278,15 @@ mod tests {
         let sample = RateSample::new(1, None).segment(0).newly_delivered(1);
         cc.on_ack(&Flow::at(210 * MS).delivered(1).flight_size(1), &Ack::of(1, 1.0).rate(Some(sample)));
         assert_eq!(cc.estimator.smoothed(), Duration::from_millis(100));
-        // A first departure's does: 180 ms, of which an eighth counts.
+        // An ACK of a first transmission gives a sample: 180 ms, with weight 1/8.
         cc.on_sent(&Flow::at(211 * MS).delivered(1).flight_size(2));
         let sample = RateSample::new(2, None).segment(2).newly_delivered(2);
         cc.on_ack(&Flow::at(391 * MS).delivered(3).flight_size(0), &Ack::of(2, 2.0).rate(Some(sample)));
         assert_eq!(cc.estimator.smoothed(), Duration::from_millis(110));
     }
 
-    /// RFC 9002 section 7.6.2: "the sender's congestion window MUST be reduced to the minimum congestion window". quinn's BBR does not look at
-    /// it (src/congestion/bbr/mod.rs, line 472).
+    /// RFC 9002 section 7.6.2: "the sender's congestion window MUST be reduced to the minimum congestion window".
+    /// quinn's BBR ignores persistent congestion (src/congestion/bbr/mod.rs, line 472).
     #[test]
     fn bbr_keeps_its_window_through_persistent_congestion() {
         let start = Start::from(10.0).segment_bytes(1200).rtt(100 * MS);
@@ -304,9 +308,10 @@ mod tests {
         assert!(cc.cwnd() == 2.0 && (cc.ssthresh() - 4.9).abs() < 1e-3, "{} {}", cc.cwnd(), cc.ssthresh());
     }
 
-    /// RFC 9438 section 4.2: t "MUST NOT include periods during which cwnd has not been updated due to application-limited behavior", and
-    /// the target is at most 1.5 windows, half a packet more an ACK. After a minute of that quinn's W_cubic is at 0.4 (60 - K)^3, some ten thousands of
-    /// packets (src/congestion/cubic.rs, line 131), and the second ACK adds a whole packet, as in slow start (line 160).
+    /// RFC 9438 section 4.2: t "MUST NOT include periods during which cwnd has not been updated due to
+    /// application-limited behavior", and the target is at most 1.5 windows, which is half a packet more per ACK. After
+    /// an application-limited minute, quinn's W_cubic is at 0.4 (60 - K)^3, some ten thousand packets
+    /// (src/congestion/cubic.rs, line 131). The second ACK then adds a whole packet, as in slow start (line 160).
     #[test]
     fn cubics_clock_runs_while_the_application_rests() {
         let mut cc = cubic();
@@ -323,7 +328,7 @@ mod tests {
         assert_eq!(cc.cwnd(), before + 4.0);
     }
 
-    /// 1.25 windows a smoothed RTT, in bursts of ten packets at least.
+    /// 1.25 windows per smoothed RTT, in bursts of at least ten packets.
     #[test]
     fn the_pacer_is_quinns() {
         let cc = newreno();

@@ -1,11 +1,13 @@
-//! quinn-proto's own NewReno, CUBIC and BBR, unmodified, as algorithms of a scenario: `quinn-newreno`, `quinn-cubic` and `quinn-bbr`.
+//! quinn-proto's NewReno, CUBIC, and BBR, unmodified, as algorithms of a scenario: `quinn-newreno`, `quinn-cubic`, and
+//! `quinn-bbr`.
 //!
-//! A connection of quinn's tells its controller of packets and bytes; the simulator's sender tells of segments. What lies between is here:
-//! a packet for each departure of a segment ([`fullpipe_connection`]), quinn's RTT estimator, and its pacer's rate and burst.
-//! reports/quic.md says how each event is mapped, and what differs from a connection.
+//! quinn's connection reports packets and bytes to its controller; the simulator's sender reports segments. This crate
+//! connects the two. It has a packet for each transmission of a segment ([`fullpipe_connection`]), quinn's RTT
+//! estimator, and the rate and burst of quinn's pacer. reports/quic.md describes how each event is mapped, and the
+//! differences from a connection.
 //!
-//! BBR seeds a generator of its own from the operating system. Here it is the flow's seed that it gets: the crate `getrandom`, which `rand`
-//! asks, is replaced by one that knows no other source (`../entropy`), and quinn's code stays as it is.
+//! BBR seeds its random generator from the operating system. Here, the seed is the flow's: the crate `../entropy`
+//! replaces `getrandom`, which `rand` calls. quinn's code is unchanged.
 
 mod driver;
 mod estimator;
@@ -44,7 +46,7 @@ const BBR: Info = Info::new("quinn-bbr", "quinn-proto 0.11.19, src/congestion/bb
     .own_slow_start(true)
     .params(&[initial_window(200.0)]);
 
-/// The built-in algorithms, and quinn's.
+/// Built-in algorithms and quinn's.
 pub fn catalogue() -> Catalogue {
     Catalogue::builtin()
         .with(&NEWRENO, |params, start| {
@@ -67,7 +69,7 @@ pub fn catalogue() -> Catalogue {
         })
 }
 
-/// In bytes.
+/// First window in bytes.
 fn first_window(params: &Params, start: Start) -> u64 {
     (params.number("initial_window") * f64::from(start.segment_bytes)) as u64
 }

@@ -1,5 +1,5 @@
-//! A handshake and keys that protect nothing, for a connection whose both ends are in this process: each end sends its transport
-//! parameters, and no packet is encrypted. What quinn-proto asks of a cryptographic library and no more.
+//! Handshake and keys without protection, for a connection with both ends in this process. Each end sends its transport
+//! parameters, and no packet is encrypted. Implements only the parts of a cryptographic library that quinn-proto calls.
 
 use bytes::BytesMut;
 use quinn_proto::crypto::{
@@ -12,16 +12,16 @@ use std::any::Any;
 use std::io::Cursor;
 use std::sync::Arc;
 
-/// As long as those of TLS's ciphers.
+/// Length of a tag in the ciphers of TLS.
 const TAG_BYTES: usize = 16;
 
-/// Where an end of the handshake is. The client says hello with its parameters; the server says hello, and then its parameters; the
-/// client is done, and says so.
+/// State of one end's handshake. The client sends a hello with its parameters. The server sends a hello, and then its
+/// parameters. The client then sends a message that it is done.
 struct Handshake {
     side: Side,
     own: Vec<u8>,
     peer: Option<TransportParameters>,
-    /// Messages written, keys given out, and messages read.
+    /// Number of messages written, keys given out, and messages read.
     written: u32,
     read: u32,
     done: bool,
@@ -109,7 +109,7 @@ impl Session for Handshake {
     }
 }
 
-/// Both ends' configuration, and every key.
+/// Configuration of both ends, and every key.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
 
@@ -180,7 +180,8 @@ impl HeaderKey for Plain {
 
 impl HmacKey for Plain {
     fn sign(&self, _: &[u8], signature: &mut [u8]) {
-        // Of this the token of a stateless reset is made, which no packet may end with: all of them end with a tag of zeros.
+        // The token of a stateless reset is made of this. No packet may end with it: all packets end with a tag of
+        // zeros.
         signature.fill(0xff);
     }
 

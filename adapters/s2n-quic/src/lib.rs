@@ -1,19 +1,23 @@
-//! s2n-quic's congestion controllers as algorithms of a scenario: `s2n-cubic` and `s2n-bbr` (its BBRv2). The code that sets window and rate is
-//! that of the crate s2n-quic-core, unmodified, and so is its RTT estimator.
+//! s2n-quic's congestion controllers as algorithms of a scenario: `s2n-cubic` and `s2n-bbr` (its BBRv2). The code of
+//! window, rate, and RTT estimator is that of the crate s2n-quic-core, unmodified.
 //!
 //! # How the simulator's sender is mapped to a connection
-//! - A segment is a packet of the greatest datagram size; windows are its bytes over that. Each departure is a packet of its own.
-//! - An ACK is reported as s2n-quic-transport's `recovery/manager.rs` does: the RTT (of the largest number alone), `on_rtt_update`, losses,
-//!   marks, and then one `on_ack` for all packets that it acknowledges, with what the newest carries.
-//! - A lost packet begins a burst where the one before it in number is not lost as well.
-//! - The retransmission timer of the simulator's sender, which comes after a probe, stands for persistent congestion: RFC 9002 section 7.6.1
-//!   chooses its threshold so that it is "approximately equivalent to a TCP sender declaring an RTO after two TLPs".
-//! - The application limits where neither window nor pacing does.
-//! - Packets leave at the rate and in the bursts that the controller announces (`Publisher::on_pacing_rate_updated`); below 2 ms of
-//!   smoothed RTT it does not pace, and before it has announced any, packets leave at once.
-//! - The packet that may leave beyond the window as recovery begins (`requires_fast_retransmission`) is the sender's own first repair.
-//! - ssthresh is private to the library, and infinite here. Its clock counts microseconds.
-//! - A loss that turns out none is not undone: s2n-quic does not do so.
+//! - A segment is a packet of the largest datagram size. A window in segments is the window in bytes over that size.
+//!   Each transmission is a separate packet.
+//! - An ACK is reported as s2n-quic-transport's `recovery/manager.rs` does: the RTT (only of the largest number),
+//!   `on_rtt_update`, losses, marks, and then one `on_ack` for all packets that it acknowledges, with the values of the
+//!   newest.
+//! - A lost packet begins a burst if the packet with the previous number is not lost.
+//! - The retransmission timer of the simulator's sender, which comes after a probe, represents persistent congestion:
+//!   RFC 9002 section 7.6.1 chooses its threshold so that it is "approximately equivalent to a TCP sender declaring an
+//!   RTO after two TLPs".
+//! - The sender is application-limited if neither window nor pacing limits it.
+//! - Packets leave at the rate and in the bursts that the controller announces (`Publisher::on_pacing_rate_updated`).
+//!   Without an announced rate, and below 2 ms of smoothed RTT, packets leave at once.
+//! - The packet that may leave beyond the window as recovery begins (`requires_fast_retransmission`) is the sender's
+//!   first retransmission.
+//! - ssthresh is private to the library, and infinite here. The library's clock counts microseconds.
+//! - A spurious loss is not undone, because s2n-quic does not do so.
 
 use fullpipe_cc::params::{Group, Info, Param, Params};
 use fullpipe_cc::random::SplitMix64;
@@ -53,7 +57,7 @@ const BBR: Info = Info::new("s2n-bbr", "s2n-quic-core 0.91.0, src/recovery/bbr.r
         Param::number("loss_threshold", 0.02, 0.01, 0.99, "Loss in a round trip that ends a probe, to a hundredth."),
     ]);
 
-/// These algorithms and s2n-quic's two.
+/// Built-in algorithms and s2n-quic's two.
 #[must_use]
 pub fn add_to(catalogue: Catalogue) -> Catalogue {
     catalogue
@@ -77,7 +81,7 @@ fn first_window(params: &Params, start: Start) -> u32 {
     (params.number("initial_window") * f64::from(start.segment_bytes)) as u32
 }
 
-/// One of s2n-quic's controllers under the simulator's sender.
+/// One of s2n-quic's controllers, driven by the simulator's sender.
 struct S2n<C: CongestionController> {
     controller: C,
     mtu: u16,
@@ -88,10 +92,10 @@ struct S2n<C: CongestionController> {
     random: Random,
 }
 
-/// What a controller announces.
+/// Values that a controller announces.
 #[derive(Debug, Default)]
 struct Announced {
-    /// Bytes a second, and bytes of a burst.
+    /// Rate in bytes per second, and bytes of a burst.
     pacing: Option<(u64, u32)>,
 }
 
@@ -150,7 +154,7 @@ impl<C: CongestionController> S2n<C> {
         }
     }
 
-    /// Tells of the packets found lost, if any are.
+    /// Reports lost packets, if there are any.
     fn tell_losses(&mut self, now: Nanos, is_persistent: bool) {
         let mut before = None;
         for Packet { number, info, .. } in self.packets.take_lost() {
@@ -172,7 +176,7 @@ impl<C: CongestionController> CongestionControl for S2n<C> {
     }
 
     fn pacing_rate(&self) -> Option<f64> {
-        /// `MINIMUM_PACING_RTT` of its pacers.
+        /// `MINIMUM_PACING_RTT` of s2n-quic's pacers.
         const LEAST_PACED: Duration = Duration::from_millis(2);
         let pacing = self.announced.pacing.filter(|_| self.rtt.smoothed_rtt() >= LEAST_PACED);
         Some(pacing.map_or(f64::INFINITY, |(rate, _)| rate as f64 / f64::from(self.mtu)))
@@ -223,7 +227,7 @@ impl<C: CongestionController> CongestionControl for S2n<C> {
         }
     }
 
-    /// Marks are told of with the ACK.
+    /// Marks are reported with the ACK.
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
         if signal != Signal::Ecn {
             self.tell_losses(flow.now, signal == Signal::Timeout);
@@ -240,7 +244,7 @@ mod tests {
 
     const MS: Nanos = 1_000_000;
 
-    /// Where slow start ends after a timeout that finds so many of 100 packets lost, a window's worth; all others arrive.
+    /// Slow start threshold after a timeout with `lost` of 100 packets, a window, lost; all others arrive.
     fn threshold_after(lost: u64) -> f64 {
         let endpoint = cubic::builder::Builder::default().with_initial_congestion_window(100 * 1200).build();
         let mut cc = S2n::new(endpoint, Start::from(10.0).segment_bytes(1200).rtt(100 * MS));
@@ -260,9 +264,10 @@ mod tests {
         panic!("slow start has not ended at {}", cc.cwnd());
     }
 
-    /// RFC 9438 section 4.8: a timeout sets ssthresh "using beta_cubic (same as in Section 4.6)", 70 packets after 100. One lost packet does;
-    /// each further one that is told with it cuts what is left, 2 packets, again (src/recovery/cubic.rs, lines 409, 418 and 627), down to the least
-    /// threshold of 16 (src/recovery/hybrid_slow_start.rs, lines 31 and 189).
+    /// RFC 9438 section 4.8: a timeout sets ssthresh "using beta_cubic (same as in Section 4.6)", 70 packets after 100.
+    /// This holds for one lost packet. Each further lost packet of the same report cuts the remaining 2 packets again
+    /// (src/recovery/cubic.rs, lines 409, 418, and 627), down to the minimum threshold of 16
+    /// (src/recovery/hybrid_slow_start.rs, lines 31 and 189).
     #[test]
     fn a_timeout_of_several_packets_leaves_the_least_threshold() {
         assert_eq!([1, 2, 4].map(threshold_after), [70.0, 16.0, 16.0]);

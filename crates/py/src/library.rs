@@ -176,7 +176,7 @@ pub unsafe fn controls(address: usize) -> Result<Vec<Class>, String> {
     if library.controls.is_null() || library.count == 0 {
         return Err("fullpipe_library has no controllers".to_owned());
     }
-    // SAFETY: the caller's; the first table says how large each is.
+    // SAFETY: the caller's obligation. The first table has the size of each.
     let size = unsafe { (*library.controls).size };
     let controls = (0..library.count as usize).map(|index| {
         // SAFETY: as above.

@@ -289,7 +289,7 @@ class Duel(Results):
         """Tables that the program prints.
 
         Args:
-            columns: Metrics of all runs, shown in a table of their own.
+            columns: Metrics of all runs, shown in a separate table.
         """
         rows = self.rows()
         many = len({row["buffer"] for row in rows}) > 1

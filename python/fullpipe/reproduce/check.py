@@ -116,8 +116,8 @@ class Value(Expectation):
 
     @property
     def gap(self) -> float:
-        """Absolute difference; for a factor, the ratio or its inverse, whichever is larger, and infinity for a value
-        that is 0 or has the other sign.
+        """Absolute difference; for a factor, the larger of the ratio and its inverse, and infinity for a value that is
+        0 or has the other sign.
         """
         if self.within_factor is None:
             return abs(self.difference)
@@ -158,7 +158,7 @@ class Shape(Expectation):
     Attributes:
         shape: ``rising``: each value at least ``margin`` above the previous one. ``falling``: each at least ``margin``
             below the previous one. ``below``: each at least ``margin`` below its partner in ``than``; a single value or
-            partner stands for all. ``bounds``: each from ``at_least`` to ``at_most``. A negative ``margin`` is slack.
+            partner is used for all. ``bounds``: each from ``at_least`` to ``at_most``. A negative ``margin`` is slack.
         values: Values by name.
         than: Partners of ``below``.
         margin: Margin in the unit of the values.
@@ -258,7 +258,7 @@ def judge(measured: Mapping[str, float], expected: Sequence[Entry]) -> tuple[Che
     Args:
         measured: Measured values by name.
         expected: Entries of the data file. An entry with ``published`` checks the value of its name. An entry with
-            ``shape`` checks the values it lists, where ``*`` stands for any text and the order is the measured one.
+            ``shape`` checks the values it lists, where ``*`` matches any text and the order is the measured one.
             Measured values are filled into ``reason`` and ``miss``.
 
     Raises:

@@ -73,7 +73,7 @@ class Design:
 
     Attributes:
         cases: The scenarios; may be a sequence that makes each of them when it is asked for.
-        seeds: Seeds of each case, equal for all, so that cases are compared under the same random choices.
+        seeds: Seeds of every case, so that cases are compared under equal random choices.
     """
 
     cases: Sequence[Case]

@@ -1,4 +1,4 @@
-//! What a run yields, from the state it ended in.
+//! Result of a run, computed from its final state.
 
 use super::Engine;
 use crate::network::served::Served;
@@ -67,7 +67,7 @@ impl<P: Policy> Engine<P> {
         reports
     }
 
-    /// What groups have in common, and the RTT and the jitter of all.
+    /// Reports of the groups, and the RTT and jitter of all flows.
     fn group_reports(&mut self) -> (Vec<GroupReport>, Histogram, Jitter) {
         let scenario = Arc::clone(&self.scenario);
         let mut places = BTreeMap::new();
@@ -140,7 +140,7 @@ impl<P: Policy> Engine<P> {
         }
     }
 
-    /// A row for each transfer, and what groups there are.
+    /// One row per transfer, and the groups of transfers.
     fn transfer_reports(&mut self) -> (Vec<TransferReport>, Vec<String>) {
         let scenario = Arc::clone(&self.scenario);
         for flow in self.flows.iter().filter(|flow| flow.life != Life::Idle) {
@@ -296,7 +296,7 @@ impl<P: Policy> Engine<P> {
     }
 }
 
-/// The rate of so many packets of `size` bytes in a time; NaN of none.
+/// Rate of a number of packets of `size` bytes in a time; NaN without packets.
 fn bits_per_second(packets: u64, size: u32, time: Nanos) -> f64 {
     if time == 0 {
         return f64::NAN;
@@ -304,13 +304,13 @@ fn bits_per_second(packets: u64, size: u32, time: Nanos) -> f64 {
     packets as f64 * f64::from(size) * 8.0 / seconds(time)
 }
 
-/// Of what was sent; what was sent before may be lost in the window.
+/// Loss rate of sent packets. Packets sent before the measurement interval may be lost in it.
 fn loss_rate(lost: u64, sent: u64) -> f64 {
     if lost == 0 { 0.0 } else { lost as f64 / sent.max(lost) as f64 }
 }
 
-/// Jain's fairness index, (sum x)^2 / (n sum x^2), of the rates that are known; NaN where nobody got anything. By mean and
-/// variance, m^2 / (m^2 + v), which rounding cannot lift above 1.
+/// Jain's fairness index, (sum x)^2 / (n sum x^2), of the known rates; NaN if all rates are 0. Computed from mean and
+/// variance, m^2 / (m^2 + v), which rounding cannot raise above 1.
 fn jain(rates: impl Iterator<Item = f64> + Clone) -> f64 {
     let rates = rates.filter(|rate| !rate.is_nan());
     let n = rates.clone().count() as f64;

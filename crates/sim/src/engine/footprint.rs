@@ -29,8 +29,8 @@ pub struct Memory {
 /// Connections looked at for each look at the rest, on average: one for every 64 events, which costs next to nothing.
 const CONNECTIONS_A_LOOK: usize = super::WATCH_EVERY as usize / 64;
 
-/// Bytes that connections gain between two looks, at most: 512 for an event. A transfer that begins takes about as much, and so do the
-/// records of eight segments; more segments count as events of their own ([`super::burst`]).
+/// Upper limit of the bytes that connections gain between two checks: 512 per event. The start of a transfer takes
+/// about as much, and so do the records of eight segments; more segments count as additional events ([`super::burst`]).
 const GAIN_A_LOOK: u64 = 512 * super::WATCH_EVERY as u64;
 
 impl Memory {
@@ -50,7 +50,7 @@ impl Memory {
 }
 
 impl<P: Policy> Engine<P> {
-    /// Whether the run still keeps to its memory at `now`; the problem names what fills it.
+    /// Checks that the run is within its memory limit at `now`. The problem names the largest user of memory.
     pub fn check_memory(&mut self, now: Nanos) -> Result<(), Problem> {
         if self.memory.looks_left == 0 {
             let held = |flow: &Connection<P>| {
@@ -235,7 +235,7 @@ mod tests {
         Scenario::from_toml(&format!("{head}{link}{rest}")).expect("a scenario of ours")
     }
 
-    /// The problem with a run in so much memory, as `key: what`.
+    /// Error of a run with a memory limit, as `key: problem`.
     fn refusal(scenario: &Scenario, memory_bytes: u64, mut events: impl FnMut()) -> String {
         match run_within(scenario, memory_bytes, &mut |_| {
             events();
@@ -271,8 +271,8 @@ mod tests {
         assert!(series.starts_with("series_interval: the run needs 520.9 MB"), "{series}");
     }
 
-    /// Slow start into a queue without a limit: 125,000 packets a second stay in it. The run ends long before they take much more
-    /// than they may, and says whose they are.
+    /// Slow start into a queue without a limit: 125,000 packets per second stay in it. The run ends soon after its
+    /// memory exceeds the limit, and the error names the owner of the memory.
     #[test]
     fn a_queue_that_outgrows_the_memory_ends_the_run() {
         let one = scenario("[[flows]]\nalgorithm = \"reno\"\ninitial_window = 10000\n");

@@ -23,7 +23,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use width::Traffic;
 
-/// The number of a stream: packets that follow one another over the same stretch, in order.
+/// Number of a stream: packets that follow one another in order over one path section.
 pub type StreamId = u32;
 
 /// How many slices there are; a power of two.
@@ -40,7 +40,7 @@ pub struct Schedule {
     streams: Vec<Identity>,
     flows: Vec<Identity>,
     shift: u32,
-    /// The bits of a time that say where in its slice it is.
+    /// Bits of a time that give the position in its slice.
     mask: u32,
     /// Packets by slice: those of slice `n` at `n % SLICES`.
     slices: Vec<Vec<Entry>>,
@@ -61,7 +61,7 @@ pub struct Schedule {
     next: Nanos,
     /// Packets that arrive before the open slice, or in it where it has no place for them, pushed after it was opened.
     late: BinaryHeap<Reverse<Delayed>>,
-    /// Whether any of those arrives in the open slice: what comes after it must not pass it.
+    /// Whether one of those arrives in the open slice. Later packets must not overtake it.
     outgrown: bool,
     /// Packets beyond the last slice.
     far: BinaryHeap<Reverse<Delayed>>,
@@ -70,7 +70,7 @@ pub struct Schedule {
     traffic: Traffic,
     /// How many packets have been pushed or read, about, since the width last changed.
     since_refiled: usize,
-    /// How many times it changed, and how many packets were sorted anew for it.
+    /// Number of changes, and of packets that were sorted again for them.
     #[cfg(test)]
     refilings: (usize, usize),
 }
@@ -146,7 +146,7 @@ impl Schedule {
         true
     }
 
-    /// Makes room for so many flows more.
+    /// Makes room for `flows` more flows.
     pub fn reserve_flows(&mut self, flows: usize) {
         self.flows.reserve_exact(flows);
     }
@@ -405,7 +405,7 @@ impl Schedule {
         }
     }
 
-    /// Sorts what the open slice holds.
+    /// Sorts the content of the open slice.
     fn read_open(&mut self) {
         let place = (self.open % SLICES) as usize;
         self.entries = std::mem::take(&mut self.slices[place]);
@@ -433,7 +433,7 @@ impl Schedule {
         }
     }
 
-    /// Sorts the keys; says whether any tie.
+    /// Sorts the keys. Returns whether there are ties.
     fn sort_keys(&mut self) -> bool {
         spread(&mut self.keys, &mut self.unsorted, self.shift).unwrap_or_else(|| {
             self.keys.sort_unstable();

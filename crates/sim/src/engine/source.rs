@@ -34,7 +34,7 @@ impl<P: Policy> Engine<P> {
         self.serve_source(packet.flow, packet.at);
     }
 
-    /// Sends what the application has and the window allows.
+    /// Sends data that the application has and the window allows.
     pub(super) fn send_what_is_due(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
         match flow.source {
@@ -55,7 +55,7 @@ impl<P: Policy> Engine<P> {
         }
     }
 
-    /// The application writes what is due at `at`, and the sender sends what it may.
+    /// Lets the application write the data due at `at`, and the sender send as far as it may.
     pub(super) fn serve_source(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
         let now = at - flow.access;

@@ -1,4 +1,4 @@
-//! Alarms: what happens at a time of its own rather than when a packet arrives.
+//! Timers: events at a set time, independent of packet arrivals.
 
 use crate::memory::make_room;
 use crate::rng::{Identity, TIE_BITS, Ties};

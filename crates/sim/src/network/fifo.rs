@@ -1,8 +1,8 @@
-//! One direction of a link: a FIFO queue, a transmitter and a wire.
+//! One direction of a link: a FIFO queue, a transmitter, and a wire.
 //!
-//! First in, first out means that a packet's departure is known when it arrives, so a link is a function from arrivals to
-//! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it. What sends is a line
-//! whose rate never changes (`line.rs`) or follows a trace (`change/trace.rs`).
+//! In a FIFO queue, a packet's departure is known when it arrives. A link is therefore a function from arrivals to
+//! departures and needs no events. The queue includes the packet being sent, as ns-2's limit does. The transmitter has
+//! a constant rate (`line.rs`) or follows a trace (`change/trace.rs`).
 
 use super::change::trace::Traced;
 use super::ledger::{Ledger, Sampled, Totals};
@@ -23,20 +23,24 @@ pub struct Fifo<T = Steady> {
     transmitter: T,
     /// When [`Fifo::pass_marks`] is due: the next sample, or an end of the measuring window.
     next_mark: Nanos,
-    /// A packet that is sent from then on takes [`Fifo::take_with_care`]: the same, or at once where there is something to look after.
+    /// Time from which packets take the slow path [`Fifo::take_with_care`]: the end of the warm-up, or 0 if a sample or
+    /// Time from which packets take the slow path [`Fifo::take_with_care`]: the next sample or end of the measurement
+    /// interval; 0 if the link has random loss, or a limit in bytes or time.
     next_care: Nanos,
-    /// Neither a limit in bytes or time nor random loss: most links.
+    /// Whether the link has neither a limit in bytes or time nor random loss, as most links.
     plain: bool,
     limit_packets: usize,
-    /// How long a packet may wait at most for those before it.
+    /// Maximum waiting time of a packet.
     limit_time: Option<Nanos>,
-    /// The most packets in the system, outside the warm-up once it is over; 1 and more are known when one waits.
+    /// Maximum number of packets in the system, after the warm-up once it is over. Values of 1 and more are known when
+    /// a packet waits.
     max_queue: usize,
     totals: Totals,
-    /// How long packets have waited to be sent, together.
+    /// Sum of the packets' waiting times.
     waited: u128,
-    /// Departures (end of transmission) of the packets in the system but the last, which leaves when the transmitter is free;
-    /// those of packets that have left stay until somebody looks. In moments of the transmitter's.
+    /// Departure times (end of transmission) of the packets in the system except the last, which leaves when the
+    /// transmitter is free. Times of packets that have left stay until the next check. In the transmitter's unit of
+    /// time.
     departures: Ring<u64>,
     bytes: Option<Box<QueuedBytes>>,
     /// Random loss on the wire.
@@ -53,7 +57,7 @@ struct QueuedBytes {
 }
 
 impl Fifo<Traced> {
-    /// It is `now`, after what leaves at that time if it can.
+    /// Advances the time to `now`, after the departures at that time.
     pub fn pass(&mut self, now: Nanos) {
         if now >= self.next_mark {
             self.pass_marks(now);
@@ -63,7 +67,7 @@ impl Fifo<Traced> {
 }
 
 impl<T: Transmits> Fifo<T> {
-    /// An idle link. `identity` is that of the direction, for its random streams; `interval` is that of the series.
+    /// Idle link. `identity` is that of the direction, for its random streams; `interval` is that of the series.
     pub fn new(link: &Link, seed: u64, identity: Identity, window: Window, interval: Option<Nanos>) -> Self {
         let limit_packets = match link.buffer {
             Buffer::Packets(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
@@ -93,14 +97,14 @@ impl<T: Transmits> Fifo<T> {
         }
     }
 
-    /// A packet of `size` bytes arrives at `now`, not before the one ahead of it. Says when it will have been sent; `None` if
-    /// it is lost.
+    /// Takes a packet of `size` bytes that arrives at `now`, not before the one ahead of it. Returns its departure
+    /// time; `None` if it is lost.
     #[inline(always)]
     pub fn accept(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
         self.take::<true, true>(now, size)
     }
 
-    /// The same where a mark is due by its turn, or the link is not plain.
+    /// Slow path of the function above: a sample is due, or the link is not plain.
     #[cold]
     #[inline(never)]
     fn take_with_care(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
@@ -110,7 +114,8 @@ impl<T: Transmits> Fifo<T> {
         if self.plain { self.take::<false, true>(now, size) } else { self.take::<false, false>(now, size) }
     }
 
-    /// `LOOKS` whether there is something to look after, which else has been done, but for the window's end.
+    /// `LOOKS`: whether to check for samples and the window's end here. Otherwise the caller has done so, except for
+    /// the window's end.
     #[inline(always)]
     fn take<const LOOKS: bool, const PLAIN: bool>(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
         let free = self.transmitter.free();
@@ -130,12 +135,12 @@ impl<T: Transmits> Fifo<T> {
             }
         } else {
             let start = self.transmitter.start();
-            // Its turn comes after it does: one look sees a mark before either.
+            // Transmission begins after the arrival, so one check finds a sample before either.
             if LOOKS && start >= self.next_care {
                 return self.take_with_care(now, size);
             }
             self.totals.arrived += 1;
-            // Who has left is looked up when it matters: not before those believed in the queue outnumber the most ever seen.
+            // Departures are removed only if needed: when the entries outnumber the largest queue so far.
             let at_most = self.departures.len() + 1;
             if (at_most >= self.max_queue || !PLAIN) && !self.finds_room(now, size) {
                 self.totals.dropped += 1;
@@ -153,7 +158,8 @@ impl<T: Transmits> Fifo<T> {
         Some(departure)
     }
 
-    /// A packet that comes at `now` begins to be sent at `start`, later; `IN_TIME` for the window's end.
+    /// Records that a packet that arrives at `now` begins to be sent at `start`, later. `IN_TIME`: before the window's
+    /// end.
     #[inline(always)]
     fn note_wait<const IN_TIME: bool>(&mut self, now: Nanos, start: Nanos) {
         let waits = start - now;
@@ -165,12 +171,12 @@ impl<T: Transmits> Fifo<T> {
         self.waited += u128::from(waits);
     }
 
-    /// Packets in its queue, but for some that have left unnoticed.
+    /// Packets in the queue, including some that have left but are not removed yet.
     pub fn waiting_packets(&self) -> usize {
         self.departures.len()
     }
 
-    /// Packets in the system at `now`, the one that is being sent included.
+    /// Packets in the system at `now`, including the one being sent.
     pub fn queued_packets(&self, now: Nanos) -> usize {
         let now = self.transmitter.moment(now);
         if self.transmitter.free() <= now {
@@ -179,7 +185,7 @@ impl<T: Transmits> Fifo<T> {
         self.departures.iter().filter(|&&departure| departure > now).count() + 1
     }
 
-    /// Bytes that the queue takes on the heap.
+    /// Heap memory of the queue in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.departures.heap_bytes()
             + self.ledger.heap_bytes()
@@ -187,19 +193,19 @@ impl<T: Transmits> Fifo<T> {
             + self.bytes.as_ref().map_or(0, |bytes| bytes.sizes.heap_bytes())
     }
 
-    /// The figures of the measuring window; call once the run is over.
+    /// Metrics of the measurement interval. Call it after the run.
     pub fn report(&mut self) -> DirectionReport {
         self.pass_marks(self.ledger.end());
         self.ledger.report()
     }
 
-    /// Ends the series, and hands over its columns.
+    /// Ends the series and returns its columns.
     pub fn take_series(&mut self) -> Option<Sampled> {
         self.pass_marks(self.ledger.end());
         self.ledger.take_series()
     }
 
-    /// Whether a packet that finds the transmitter busy at `now` may wait: takes its room.
+    /// Whether a packet that finds the transmitter busy at `now` may wait. If so, takes its room.
     #[inline(never)]
     fn finds_room(&mut self, now: Nanos, size: u32) -> bool {
         let queued = self.queued(now);
@@ -210,8 +216,8 @@ impl<T: Transmits> Fifo<T> {
         fits
     }
 
-    /// Packets in the system at `now`; forgets those that have left. One that leaves at `now` makes room for one that arrives
-    /// at `now`.
+    /// Packets in the system at `now`; removes those that have left. A packet that leaves at `now` makes room for one
+    /// that arrives at `now`.
     fn queued(&mut self, now: Nanos) -> usize {
         let now = self.transmitter.moment(now);
         if self.transmitter.free() <= now {
@@ -226,7 +232,7 @@ impl<T: Transmits> Fifo<T> {
         self.departures.len() + 1
     }
 
-    /// All have left.
+    /// Records that all packets have left.
     #[inline(always)]
     fn forget_departed(&mut self) {
         self.departures.clear();
@@ -250,7 +256,7 @@ impl<T: Transmits> Fifo<T> {
         }
     }
 
-    /// Whether a packet that comes at `now` behind others waits less than the limit.
+    /// Whether a packet that arrives at `now` behind others waits less than the limit.
     #[cold]
     fn waits_short(&mut self, now: Nanos) -> bool {
         self.limit_time.is_none_or(|limit| self.transmitter.wait(now) < limit)
@@ -268,7 +274,7 @@ impl<T: Transmits> Fifo<T> {
         fits
     }
 
-    /// The same where all before it have left.
+    /// Variant for an empty system.
     #[cold]
     fn takes_only(&mut self, size: u32) -> bool {
         self.release_all_bytes();
@@ -283,7 +289,7 @@ impl<T: Transmits> Fifo<T> {
         lost
     }
 
-    /// Notes what is due by `now`, before anything happens at that moment.
+    /// Records samples that are due by `now`, before other events at that time.
     #[cold]
     fn pass_marks(&mut self, now: Nanos) {
         self.ledger.make_room();
@@ -301,7 +307,7 @@ impl<T: Transmits> Fifo<T> {
         self.next_care = if self.plain { self.next_mark } else { 0 };
     }
 
-    /// The totals without what lies beyond `mark`, up to which departures have been released.
+    /// Totals without the part after `mark`. Departures up to `mark` have been removed.
     fn totals_at(&self, mark: Nanos) -> Totals {
         let last = T::time(self.transmitter.free()).saturating_sub(mark);
         let waiting = self.departures.iter().map(|&departure| T::time(departure) - mark).chain([last]);
@@ -358,7 +364,8 @@ mod tests {
         assert_eq!((report.mean_queue_packets, report.max_queue_packets), (2938.0, 3000));
     }
 
-    /// What happens at an instant belongs to the window that it begins: the packets at 100 and 200 us, not that at 300.
+    /// An event at the border of two intervals belongs to the later one: the packets at 100 and 200 us count, the one
+    /// at 300 does not.
     #[test]
     fn the_window_has_its_first_instant_and_not_its_last() {
         let mut link = direction(8_000_000, Buffer::Packets(1), Window { from: 100_000, to: 300_000 }, None);

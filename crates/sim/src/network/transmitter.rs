@@ -1,4 +1,4 @@
-//! What sends the packets of a served link: at a rate, which may change, or when a trace says so.
+//! Transmitter of a served link: sends packets at a rate, which may change, or at the opportunities of a trace.
 
 use super::change::trace::Opportunities;
 use super::ledger::Use;
@@ -6,7 +6,7 @@ use super::line::{Line, Span, Transmission, Transmissions};
 use crate::scenario::Link;
 use fullpipe_cc::Nanos;
 
-/// See the head of the file.
+/// Transmitter of a served link.
 #[derive(Debug)]
 pub enum Transmitter {
     /// At a rate.
@@ -15,24 +15,25 @@ pub enum Transmitter {
     Trace(Opportunities),
 }
 
-/// At a rate: how much has been sent of what could have been. A change of rate is in force once the packet has left that is being sent,
-/// here as on the wire, so that never more is sent than offered.
+/// Transmitter with a rate, and the capacity that it has used and offered. A new rate applies after the packet that is
+/// being sent, as on a real link. So a link never sends more than it offers.
 #[derive(Debug)]
 pub struct Sending {
     line: Line,
     transmissions: Transmissions,
     /// The rate never changes.
     steady: bool,
-    /// What a nanosecond counts: the rate, or 1 where it never changes; and what it counts for the packet being sent.
+    /// Capacity that a nanosecond counts for: the rate, or 1 if the rate never changes. `sending_weight` is the weight
+    /// for the packet being sent.
     weight: u64,
     sending_weight: u64,
-    /// Up to when the sum of what was offered counts: not before a change was in force.
+    /// Time up to which the sum of offered capacity counts. A later rate is not in it.
     since: Nanos,
     sum: Use,
 }
 
 impl Transmitter {
-    /// An idle one.
+    /// Idle transmitter.
     pub fn new(link: &Link) -> Transmitter {
         if let Some(trace) = &link.trace {
             return Transmitter::Trace(Opportunities::new(trace.clone()));
@@ -44,7 +45,7 @@ impl Transmitter {
         Transmitter::Line(Sending { line, transmissions, steady, weight, sending_weight: weight, since: 0, sum })
     }
 
-    /// When the last packet given to it has left.
+    /// Time at which the last packet given to the transmitter has been sent.
     #[inline]
     pub fn free(&self) -> Nanos {
         match self {
@@ -53,13 +54,13 @@ impl Transmitter {
         }
     }
 
-    /// It sends nothing until its rate changes.
+    /// Whether the transmitter sends nothing until its rate changes.
     #[inline]
     pub fn rests(&self) -> bool {
         matches!(self, Transmitter::Line(Sending { line, .. }) if line.rate_bps() == 0)
     }
 
-    /// When a packet that comes at `now` to an empty queue can begin to be sent.
+    /// Time at which a packet that arrives at `now` at an empty queue can begin to be sent.
     #[inline]
     pub fn start_after(&mut self, now: Nanos) -> Nanos {
         match self {
@@ -68,7 +69,7 @@ impl Transmitter {
         }
     }
 
-    /// When the packet behind the one being sent can begin to be sent.
+    /// Time at which the packet behind the one being sent can begin to be sent.
     #[inline]
     pub fn start(&self) -> Nanos {
         match self {
@@ -77,7 +78,7 @@ impl Transmitter {
         }
     }
 
-    /// Sends a packet from `now` on, when it can begin; says when it has been sent.
+    /// Sends a packet from `now`, when it can begin. Returns the time at which it has been sent.
     #[inline(always)]
     pub fn send(&mut self, now: Nanos, size: u32) -> Nanos {
         match self {
@@ -87,7 +88,8 @@ impl Transmitter {
         self.free()
     }
 
-    /// As [`Transmitter::send`] where it follows no trace and the rate never changes, of a packet that begins when the one before has been sent.
+    /// Variant of [`Transmitter::send`] for a constant rate and a packet that begins when the one before it has been
+    /// sent.
     #[inline(always)]
     pub fn send_next(&mut self, size: u32) -> Nanos {
         let Transmitter::Line(Sending { line, transmissions, sum, .. }) = self else { unreachable!("no trace") };
@@ -95,7 +97,7 @@ impl Transmitter {
         line.free()
     }
 
-    /// The rate is this from the next packet on; says whether it was another.
+    /// Sets the rate for the next packet. Returns whether the rate has changed.
     pub fn set_rate(&mut self, now: Nanos, rate_bps: u64) -> bool {
         match self {
             Transmitter::Line(sending) if sending.line.rate_bps() != rate_bps => {
@@ -106,12 +108,12 @@ impl Transmitter {
         }
     }
 
-    /// Whether how long a packet takes never changes.
+    /// Whether the transmission time of a packet never changes.
     pub fn is_steady(&self) -> bool {
         matches!(self, Transmitter::Line(sending) if sending.steady)
     }
 
-    /// How long a packet takes at the rate; nothing of a trace.
+    /// Transmission time of a packet at the rate; `None` for a trace.
     #[inline]
     pub fn transmission(&mut self, size: u32) -> Transmission {
         match self {
@@ -120,7 +122,7 @@ impl Transmitter {
         }
     }
 
-    /// When it would be free if it were given `more` now.
+    /// Time at which the transmitter would be idle if it also sent `more` now.
     pub fn free_after(&self, more: Span) -> Nanos {
         match self {
             Transmitter::Line(sending) => sending.line.free_after(more),
@@ -128,7 +130,7 @@ impl Transmitter {
         }
     }
 
-    /// How long so many bytes take.
+    /// Transmission time of `bytes`.
     pub fn time_of(&self, bytes: u64) -> Nanos {
         match self {
             Transmitter::Line(sending) => sending.line.time_of(bytes),
@@ -136,7 +138,7 @@ impl Transmitter {
         }
     }
 
-    /// What has been sent and offered by `mark`, which is not before the last packet began to be sent.
+    /// Capacity used and offered until `mark`, which is not before the last packet began to be sent.
     pub fn use_at(&self, mark: Nanos) -> Use {
         match self {
             Transmitter::Line(sending) => sending.use_at(mark),
@@ -166,7 +168,7 @@ impl Sending {
     fn use_at(&self, mark: Nanos) -> Use {
         let (weight, sending_weight) = (u128::from(self.weight), u128::from(self.sending_weight));
         let unsent = u128::from(self.line.free().saturating_sub(mark)) * sending_weight;
-        // Beyond the mark the sums count the packet being sent, and nothing else.
+        // Beyond the mark, the sums count only the packet being sent.
         let before = u128::from(self.since.saturating_sub(mark)) * sending_weight;
         let after = u128::from(mark.saturating_sub(self.since)) * weight;
         Use { used: self.sum.used - unsent, offered: self.sum.offered - before + after }
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
     use crate::scenario::{Change, Schedule};
 
-    /// 8 kbit/s, and whatever is set later.
+    /// 8 kbit/s at first; the rate may change.
     fn changing() -> Transmitter {
         let change = Change { at: 1, rate_bps: Some(1), delay: None, loss: None };
         let schedule = Schedule { changes: vec![change], repeat: None };
@@ -193,7 +195,7 @@ mod tests {
         (used / u128::from(SECOND), offered / u128::from(SECOND))
     }
 
-    /// 2000 bytes take 2 s at 8 kbit/s, whatever the rate is when they are half sent; behind them 1000 take 0.5 s at 16 kbit/s.
+    /// 2000 bytes take 2 s at 8 kbit/s, even if the rate changes halfway. The next 1000 bytes take 0.5 s at 16 kbit/s.
     #[test]
     fn a_change_waits_for_the_packet_being_sent() {
         let mut line = changing();

@@ -1,4 +1,4 @@
-//! Key `source` of `[[flows]]`: what the application writes to a flow, and when.
+//! Key `source` of `[[flows]]`: the data that the application writes to a flow, and when.
 
 use super::keys::{self, Key};
 use super::problem::{Problem, Wrong, listed, quoted};
@@ -82,7 +82,7 @@ impl Source {
     }
 }
 
-/// Forms of the table by the key that tells them apart, in the order in which they are looked for.
+/// Forms of the table by the key that identifies them, in the order in which they are tried.
 const FORMS: [(&str, &[Key]); 3] =
     [("on", keys::ON_OFF_SOURCE), ("frames", keys::FRAME_SOURCE), ("rate", keys::RATE_SOURCE)];
 

@@ -10,8 +10,8 @@
 //!   without a further cut, as in Linux; one found after an answer at once cuts again. An ACK that reports a mark does not let the window
 //!   grow (section 6.1.2).
 //! - `"accurate"` has the number of marked segments exact in every ACK, as the byte counters of the AccECN option make it (RFC 9768
-//!   section 3.2.3). `"ace"` has the three bits of the ACE field alone; where an ACK may stand for more than a whole cycle of
-//!   them, the sender takes the greatest possible number (section 3.2.2.5.2). While segments are missing, the number of segments of an ACK is
+//!   section 3.2.3). `"ace"` has the three bits of the ACE field alone. If an ACK may report more than a whole cycle of them,
+//!   the sender takes the greatest possible number (section 3.2.2.5.2). While segments are missing, the number of segments of an ACK is
 //!   unknown, and the sender takes the least.
 //! - The echo of an overtaken ACK is ignored. Such an ACK has an older timestamp of the receiver, or an equal one and acknowledges no segment.
 //! - With either, an ACK goes at once when a marked segment follows one that is not, or the other way round (RFC 9768 section
@@ -101,7 +101,7 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// That of a new connection whose segments are ECN-capable as `ect` says.
+    /// ECN state of a new connection. `ect`: the codepoint of its segments, if they are ECN-capable.
     pub fn new(mode: EcnMode, ect: Ecn) -> Sending {
         Sending { mode, ect, told: 0, answered_to: None, cwr: false, newest: 0 }
     }
@@ -126,7 +126,7 @@ impl Sending {
         stamp > newest || (stamp == newest && acknowledges)
     }
 
-    /// Newly marked segments, by `echo` in an ACK of `acked` segments; with classic ECN, 1 stands for any number.
+    /// Number of newly marked segments, by `echo` in an ACK of `acked` segments. With classic ECN, 1 means any number.
     pub fn news(&mut self, echo: Echo, acked: u64) -> u64 {
         let new = match self.mode {
             EcnMode::Off => 0,
@@ -167,7 +167,7 @@ mod tests {
         Marks::new(ecn, false)
     }
 
-    /// Of three ACKs that tell of 5, 3 and 6 marks the second has been overtaken: it brings no news.
+    /// Three ACKs report 5, 3, and 6 marks. The second has been overtaken, so it reports no new mark.
     #[test]
     fn an_overtaken_count_is_no_news() {
         let mut end = Sending::new(EcnMode::Accurate, Ecn::Ect1);
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(end.echo(), Some(Echo { ece: false, marked: 2 }));
     }
 
-    /// RFC 3168 section 6.1.2: once a window, and the next new segment says so.
+    /// RFC 3168 section 6.1.2: at most one reduction per window, and the next new segment carries CWR.
     #[test]
     fn a_mark_is_answered_once_a_window() {
         let mut end = Sending::new(EcnMode::Classic, Ecn::Ect0);

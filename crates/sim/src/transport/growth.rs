@@ -16,7 +16,7 @@ pub enum Growth {
     /// The text of each algorithm: RFC 5681, RFC 9438, RFC 9002.
     #[default]
     Rfc,
-    /// draft-ietf-ccwg-ratelimited-increase: the window grows up to what the largest flight size permits.
+    /// draft-ietf-ccwg-ratelimited-increase: upper limit of the window's growth, from the largest flight size.
     Validated,
 }
 
@@ -79,7 +79,8 @@ mod tests {
         Windows { cwnd, ssthresh }
     }
 
-    /// Rounds of so many segments, with an ACK each, which raises the window by `gain` of it. Returns the windows after the rounds.
+    /// Rounds of `segments` segments, with an ACK each that raises the window by `gain` times the window. Returns the
+    /// windows after the rounds.
     fn rounds(max: &mut MaxFlight, at: &mut Windows, flights: &[u64], gain: fn(f64) -> f64) -> Vec<f64> {
         let mut seen = Vec::new();
         for &flight in flights {

@@ -1,7 +1,7 @@
 //! Pacing: segments leave at a rate instead of back to back.
 //!
-//! Sources: draft-ietf-ccwg-bbr, section 5.6.2 (next_send = max(now, next_send) + size/rate); for algorithms that give no rate, Linux's
-//! documentation of `tcp_pacing_ss_ratio` (200 %) and `tcp_pacing_ca_ratio` (120 %) in ip-sysctl.
+//! Sources: draft-ietf-ccwg-bbr, section 5.6.2 (next_send = max(now, next_send) + size/rate). For algorithms without a
+//! rate: Linux's documentation of `tcp_pacing_ss_ratio` (200 %) and `tcp_pacing_ca_ratio` (120 %) in ip-sysctl.
 
 use fullpipe_cc::time::{SECOND, seconds};
 use fullpipe_cc::{CongestionControl, Nanos};
@@ -9,12 +9,12 @@ use fullpipe_cc::{CongestionControl, Nanos};
 /// Whether a flow's segments leave at a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Pacing {
-    /// Where the algorithm gives a rate.
+    /// Only if the algorithm has a rate.
     #[default]
     Algorithm,
-    /// Always: at the algorithm's rate, or at one made of window and round-trip time.
+    /// Always: at the algorithm's rate, or at a rate computed from window and round-trip time.
     On,
-    /// Never, whatever the algorithm says.
+    /// Never, even if the algorithm has a rate.
     Off,
 }
 
@@ -31,11 +31,12 @@ impl Pacing {
     }
 }
 
-/// Windows per round-trip time, far below ssthresh and otherwise (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+/// Windows per round-trip time far below ssthresh, and above (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const SLOW_START_RATIO: f64 = 2.0;
 const AVOIDANCE_RATIO: f64 = 1.2;
 
-/// Segments per second: what the algorithm says, or else so many windows per `srtt` (in slow start up to half of ssthresh, and beyond).
+/// Pacing rate in segments per second: the algorithm's rate, or else windows per `srtt` (one ratio in slow start up to
+/// half of ssthresh, another one above).
 #[inline]
 pub fn rate(cc: &impl CongestionControl, srtt: Nanos) -> f64 {
     cc.pacing_rate().unwrap_or_else(|| rate_of_window(cc, srtt))
@@ -46,29 +47,29 @@ fn rate_of_window(cc: &impl CongestionControl, srtt: Nanos) -> f64 {
     ratio * cc.cwnd() / seconds(srtt)
 }
 
-/// Parts of a nanosecond that are kept. Gaps are rounded up to one: a nanosecond after 16 million segments, and more than the last digit
-/// of a rate is worth.
+/// Fractions of a nanosecond in a time. Gaps are rounded up to one of them. The error is a nanosecond after 16 million
+/// segments, below the precision of a rate.
 const PARTS: u64 = 1 << 24;
 
-/// No segment keeps others waiting longer than this, so that the clock does not overflow.
+/// Upper limit of a gap between two segments, so that the clock does not overflow.
 const LONGEST_GAP: Nanos = 1_000_000 * SECOND;
 
-/// When the next segment may leave. What is left of a nanosecond counts for the segments behind, so that no gap comes out wrong, however
-/// many there are.
+/// Time at which the next segment may leave. Fractions of a nanosecond are carried over to later segments, so that the
+/// average gap is exact for any number of segments.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     next: Nanos,
-    /// The same, in parts of a nanosecond.
+    /// Fraction of a nanosecond of that time.
     part: u64,
-    /// Segments that may still leave of the burst at hand.
+    /// Remaining segments of the current burst.
     burst: u64,
-    /// When the sender has asked to be woken.
+    /// Time at which the sender has asked to be woken.
     wake: Nanos,
-    /// The last rate, and the gap behind a segment at that.
+    /// Last rate, and its gap between segments.
     gap_of: (f64, Gap),
 }
 
-/// A time in nanoseconds and parts of one.
+/// Time in nanoseconds and fractions of a nanosecond.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gap {
     whole: Nanos,
@@ -92,7 +93,8 @@ impl Pacer {
         if self.burst > 0 { 0 } else { self.next }
     }
 
-    /// A segment leaves at `now`, at `rate` segments per second in bursts of `quantum`, which is asked for when one begins.
+    /// Records that a segment leaves at `now`, at `rate` segments per second in bursts of `quantum`. `quantum` is
+    /// called when a burst begins.
     pub fn on_sent(&mut self, now: Nanos, rate: f64, quantum: impl FnOnce() -> u64) {
         if now >= self.next {
             self.burst = quantum().max(1);
@@ -106,10 +108,10 @@ impl Pacer {
         self.part = part % PARTS;
     }
 
-    /// The gap behind a segment at this rate, which often stays the same.
+    /// Gap after a segment at this rate. The last gap is cached, because the rate often stays constant.
     fn gap_at(&mut self, rate: f64) -> Gap {
         let parts = SECOND as f64 / rate * PARTS as f64;
-        // The first is the case of nearly all. The second saturates where the rate is 0.
+        // The first branch is the common case. The second saturates if the rate is 0.
         let gap = if parts < i64::MAX as f64 {
             let whole = parts as i64 as u64;
             let rounded_up = whole + u64::from((whole as f64) < parts);
@@ -122,13 +124,13 @@ impl Pacer {
         gap
     }
 
-    /// Whether it has been said when to wake the sender that is kept waiting.
+    /// Whether a wake-up of the waiting sender is already scheduled.
     #[inline]
     pub fn is_awaited(&self) -> bool {
         self.wake == self.next
     }
 
-    /// When to wake the sender that is kept waiting; `None` if it has been said already.
+    /// Time at which to wake the waiting sender; `None` if a wake-up is already scheduled.
     pub fn wake(&mut self) -> Option<Nanos> {
         let due = self.next;
         (std::mem::replace(&mut self.wake, due) != due).then_some(due)
@@ -142,7 +144,7 @@ mod tests {
 
     const MS: Nanos = 1_000_000;
 
-    /// When so many segments leave, each as soon as it may.
+    /// Departure times of `segments` segments that each leave as soon as the pacer allows.
     fn departures(rate: f64, quantum: u64, segments: usize) -> Vec<Nanos> {
         let mut pacer = Pacer::default();
         let mut now = 0;
@@ -155,17 +157,17 @@ mod tests {
             .collect()
     }
 
-    /// 10 Mbit/s of 1500 bytes: 1.2 ms each, and so the millionth after the first leaves at 1200 s.
+    /// 10 Mbit/s of 1500 bytes: 1.2 ms per segment, so the millionth segment after the first leaves at 1200 s.
     #[test]
     fn gaps_are_exact_and_do_not_drift() {
         let at = departures(10e6 / 12_000.0, 1, 1_000_001);
         assert!(at.windows(2).all(|pair| pair[1] - pair[0] == 1_200_000));
         assert_eq!(at[1_000_000], 1200 * SECOND);
-        // 7 a microsecond, which no power of two divides: 1000/7 ns each.
+        // 7 segments per microsecond: 1000/7 ns each, which is not exact in binary.
         assert_eq!(departures(7e6, 1, 7_000_001)[7_000_000], SECOND);
     }
 
-    /// A first window of 10 at 40 ms paced by 2.77 windows a round trip: 692.5 segments a second, 1.444 ms.
+    /// First window of 10 at 40 ms, paced by 2.77 windows per round trip: 692.5 segments per second, 1.444 ms.
     #[test]
     fn a_first_window_is_spread() {
         let at = departures(2.77 * 10.0 / 0.040, 1, 10);
@@ -173,13 +175,13 @@ mod tests {
         assert!((at[9] as f64 - 9.0 * 40e6 / 27.7).abs() <= 1.0);
     }
 
-    /// Four at a time: 0, 0, 0, 0, and the next four after four gaps.
+    /// Bursts of four: 0, 0, 0, 0, and the next four after four gaps.
     #[test]
     fn a_quantum_leaves_at_once() {
         assert_eq!(departures(1000.0, 4, 9), [0, 0, 0, 0, 4 * MS, 4 * MS, 4 * MS, 4 * MS, 8 * MS]);
     }
 
-    /// After a pause the next leaves at once, and nothing that was not sent is made up for.
+    /// After a pause the next segment leaves at once, and the pacer does not make up for the pause.
     #[test]
     fn a_pause_saves_nothing() {
         let mut pacer = Pacer::default();
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!([pacer.wake(), pacer.wake()], [Some(51 * MS), None]);
     }
 
-    /// Nothing leaves at a rate of 0, from the first segment on; nor does a rate that comes back find an older gap.
+    /// At a rate of 0 no segment leaves, not even the first. When the rate rises again, an older gap has no effect.
     #[test]
     fn a_rate_of_zero_holds_all_back() {
         let mut pacer = Pacer::default();
@@ -205,8 +207,8 @@ mod tests {
         }
     }
 
-    /// Slow start below half of ssthresh: 2 windows a round trip; otherwise 1.2: 10 segments at 100 ms, 200 and 120 a second. From a loss
-    /// at 10 on cwnd = ssthresh = 5: 60.
+    /// Slow start below half of ssthresh: 2 windows per round trip, 1.2 otherwise. 10 segments at 100 ms are 200 and
+    /// 120 per second. After a loss at 10, cwnd = ssthresh = 5: 60.
     #[test]
     fn windows_per_round_trip_without_a_rate_of_the_algorithm() {
         let mut cc: crate::transport::Controller = fullpipe_cc::build("reno", &[], 10.0).expect("reno").into();
@@ -216,8 +218,9 @@ mod tests {
         assert!(!Pacing::Algorithm.applies_to(&cc) && Pacing::On.applies_to(&cc) && !Pacing::Off.applies_to(&cc));
     }
 
-    /// Linux (`tcp_update_pacing_rate`): 2 windows per round trip while cwnd is below ssthresh/2, 1.2 from there on. A timeout at 20 segments
-    /// leaves ssthresh 10 and cwnd 1. Slow start then has 4 segments, 80 a second at 100 ms, and 5, 60 a second.
+    /// Linux (`tcp_update_pacing_rate`): 2 windows per round trip while cwnd is below ssthresh/2, 1.2 above. A timeout
+    /// at 20 segments leaves ssthresh 10 and cwnd 1. In slow start, 4 segments at 100 ms are 80 per second, and 5 are
+    /// 60 per second.
     #[test]
     fn the_higher_ratio_ends_at_half_of_ssthresh() {
         let mut cc: crate::transport::Controller = fullpipe_cc::build("reno", &[], 20.0).expect("reno").into();
@@ -230,7 +233,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the rate and the quantum, n segments take n - quantum gaps or more, a nanosecond of the clock aside.
+        /// For every rate and quantum, n segments take at least n - quantum gaps, except for one nanosecond of the
+        /// clock.
         #[test]
         fn nothing_leaves_faster_than_the_rate(rate in 0.01..1e9, quantum in 1u64..50, segments in 2usize..500) {
             let at = departures(rate, quantum, segments);

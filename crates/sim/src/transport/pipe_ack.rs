@@ -1,14 +1,14 @@
 //! Congestion window validation of RFC 7661, for `idle = "rfc7661"`.
 //!
 //! pipeACK is the largest amount of data that was acknowledged in a round trip of the last max(3 RTT, 1 s). A window of more than twice
-//! pipeACK is not validated: it stays for five minutes, and a loss lowers it to what was in use.
+//! pipeACK is not validated: it stays for five minutes, and a loss lowers it to the part in use.
 //!
 //! # Deviations and choices
 //!
 //! - Samples are taken one after another, each over at least a smoothed RTT. A time without ACKs has no sample.
 //! - A CE mark lowers the window as the algorithm has it. Only a loss leads to the reduction of section 4.4.1.
 //! - Proportional rate reduction and NewReno's inflation keep the window with which their recovery began. The window of section 4.4.1
-//!   holds where the recovery reads it anew, and after the recovery.
+//!   holds where the recovery reads it again, and after the recovery.
 //! - Pacing (section 4.4.2) is the scenario's.
 
 use super::progress::Phase;

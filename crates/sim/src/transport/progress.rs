@@ -1,55 +1,55 @@
-//! How far a connection has come: what is outstanding, what is left to send, and where it stands between losses.
+//! Progress of a connection: outstanding data, data left to send, and the phase of loss recovery.
 
-/// What a sender and its recovery both work on.
+/// State that a sender and its loss recovery share.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Progress {
     /// First segment not acknowledged.
     pub una: u64,
-    /// Next segment to send; goes back at a timeout where recovery is without SACK.
+    /// Next segment to send. It goes back at a timeout if the recovery is without SACK.
     pub nxt: u64,
     /// One past the highest segment ever sent.
     pub high: u64,
     /// One past the last segment there is to send.
     pub end: u64,
-    /// Where it stands between losses.
+    /// Phase of loss recovery.
     pub phase: Phase,
-    /// Most segments outstanding: what the receiver advertises.
+    /// Maximum number of outstanding segments: the receiver's advertised window.
     pub max_window: u32,
-    /// The window, and not a lack of data, kept the last segment back.
+    /// Whether the window, and not a lack of data, delayed the last segment.
     pub cwnd_limited: bool,
 }
 
-/// Where a sender is between losses.
+/// Phase of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing lost.
+    /// No loss.
     Open,
     /// Fast recovery, until `point` is acknowledged.
     Recovery {
         /// One past the highest segment sent when it began.
         point: u64,
     },
-    /// Nothing lost; the window sinks after a mark, until more than `point` is acknowledged.
+    /// No loss, but the window decreases after a mark, until more than `point` is acknowledged.
     Reduction {
-        /// As of [`Phase::Recovery`].
+        /// Same as in [`Phase::Recovery`].
         point: u64,
     },
     /// Slow start after a timeout (or Tahoe's fast retransmit), until `point` is acknowledged.
     Restart {
-        /// As of [`Phase::Recovery`].
+        /// Same as in [`Phase::Recovery`].
         point: u64,
     },
 }
 
 impl Phase {
-    /// Something is lost.
+    /// Whether a loss is under repair.
     #[inline]
     pub fn is_repairing(self) -> bool {
         matches!(self, Phase::Recovery { .. } | Phase::Restart { .. })
     }
 
-    /// The window comes down, and does not grow.
+    /// Whether the window decreases and does not grow.
     #[inline]
     pub fn is_reducing(self) -> bool {
         matches!(self, Phase::Recovery { .. } | Phase::Reduction { .. })
@@ -57,7 +57,7 @@ impl Phase {
 }
 
 impl Progress {
-    /// Nothing sent yet of `end` segments.
+    /// Progress of a connection before the first of `end` segments.
     pub fn new(end: u64, max_window: u32) -> Progress {
         Progress { una: 0, nxt: 0, high: 0, end, max_window, phase: Phase::Open, cwnd_limited: false }
     }
@@ -68,30 +68,30 @@ impl Progress {
         self.nxt - self.una
     }
 
-    /// Whether an episode is under way and all that was outstanding when it began has been acknowledged.
+    /// Whether an episode is in progress and all data outstanding at its begin has been acknowledged.
     #[inline]
     pub fn past_point(&self) -> bool {
         match self.phase {
             Phase::Open => false,
             Phase::Recovery { point } | Phase::Restart { point } => self.una >= point,
-            // The segment that tells of the answer is acknowledged (as in Linux).
+            // The episode ends when the segment that carries CWR is acknowledged (as in Linux).
             Phase::Reduction { point } => self.una > point,
         }
     }
 
-    /// Whether there is new data, and the receiver has room for it.
+    /// Whether there is new data and the receiver has room for it.
     #[inline]
     pub fn has_new(&self) -> bool {
         self.nxt < self.end && self.flight_size() < u64::from(self.max_window)
     }
 
-    /// There is nothing new left to send, and the window did not keep the last segment back.
+    /// Whether there is no new data to send, and the window did not delay the last segment.
     #[inline]
     pub fn is_app_limited(&self) -> bool {
         self.nxt >= self.end && !self.cwnd_limited
     }
 
-    /// The next segment of new data, where there is one and the receiver has room for it.
+    /// Next segment of new data, if there is one and the receiver has room for it.
     #[inline]
     pub fn next_new(&mut self) -> Option<u64> {
         if !self.has_new() {

@@ -2,7 +2,7 @@
 
 use super::receiver::Telling;
 
-/// How a sender finds and repairs losses. An axis of its own: any algorithm runs over any of them.
+/// Loss detection and recovery of a sender. It is independent of the algorithm: any algorithm runs with any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// Fast retransmit, then slow start from one segment, going back to the first hole (Jacobson 1988).
@@ -34,7 +34,7 @@ impl Recovery {
         }
     }
 
-    /// What its receiver tells beside the cumulative point.
+    /// Information that the receiver's ACKs carry besides the cumulative point.
     pub fn telling(self) -> Telling {
         match self {
             Recovery::Sack => Telling::Blocks,

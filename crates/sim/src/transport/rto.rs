@@ -48,7 +48,7 @@ pub struct RttEstimator {
     /// G.
     granularity: Nanos,
     backoff: u32,
-    /// The tick of both hosts' timestamp clocks, a second at most: it stands where there is room.
+    /// Tick of both hosts' timestamp clocks, at most a second. Stored here because there is room.
     timestamp_tick: u32,
     min_rto: Nanos,
     /// Round trip of the handshake; zero while none is known, as during the handshake itself.
@@ -82,9 +82,10 @@ impl RttEstimator {
         self.linux.as_deref().map_or(0, size_of_val)
     }
 
-    /// Estimator without a sample of data. `min_rto` is the least timeout (rule 2.4; the RFC asks for 1 s, ns-2 and Linux use 200 ms),
-    /// `tick` that of the clock that measures round trips, `base_rtt` the round trip of the path without queues. A connection that
-    /// begins established has had its handshake before the run, over an idle path: `base_rtt` is what that measured (see `first_rto`).
+    /// RTT estimator without a data sample. `min_rto` is the minimum RTO (rule 2.4: the RFC recommends 1 s; ns-2 and
+    /// Linux use 200 ms). `tick` is the tick of the clock that measures RTTs. `base_rtt` is the path's RTT without
+    /// queues. A connection that begins established had its handshake before the run, over an idle path, and `base_rtt`
+    /// is the sample of that handshake (see `first_rto`).
     pub fn new(min_rto: Nanos, tick: Nanos, base_rtt: Nanos) -> Self {
         RttEstimator {
             smoothed_eighths: 0,
@@ -131,7 +132,7 @@ impl RttEstimator {
         self.backoff > 0
     }
 
-    /// The same where both hosts' timestamp clocks tick so.
+    /// Variant for hosts whose timestamp clocks have this tick.
     pub fn with_timestamps(self, tick: Nanos) -> Self {
         RttEstimator { timestamp_tick: u32::try_from(tick.max(1)).expect("at most a second"), ..self }
     }
@@ -402,7 +403,7 @@ mod tests {
         assert!(rtt.timeout() < 501 * MS);
     }
 
-    /// Handshake of 100 ms: RTO 100 + max(200, 200). With 20 ms: 20 + 200. A SYN that was repeated is measured all the same.
+    /// Handshake of 100 ms: RTO 100 + max(200, 200). With 20 ms: 20 + 200. A repeated SYN gives a sample, too.
     #[test]
     fn linux_takes_the_handshake_for_a_sample() {
         for (handshake, expected) in [(100, 300), (20, 220), (300, 900)] {
@@ -442,7 +443,7 @@ mod tests {
         }
     }
 
-    /// Rule 2.5's maximum ends the doubling; it shortens neither `min_rto` nor what the path takes.
+    /// Rule 2.5's maximum limits the doubling. It shortens neither `min_rto` nor the path's delay.
     #[test]
     fn the_maximum_bounds_the_backoff_alone() {
         let mut floor = RttEstimator::new(100_000 * MS, 0, 0);
@@ -456,9 +457,9 @@ mod tests {
         }
     }
 
-    /// What RFC 6298 itself does on a path of 600 ms: RTTVAR is 300 ms at first and three quarters of that at each further sample,
-    /// so that after 18 the RTO is at least 600 + 4 (300) 0.75^17 = 609 ms and after 19 it is 606.8 ms. A queue of 7 ms that comes
-    /// then outlasts the timer, unless `min_rto` is more (rule 2.4: 1 s).
+    /// RFC 6298 on a path of 600 ms: RTTVAR is 300 ms at first and shrinks to three quarters at each further sample.
+    /// After 18 samples the RTO is at least 600 + 4 (300) 0.75^17 = 609 ms, and after 19 it is 606.8 ms. A queue of 7
+    /// ms that builds up then outlasts the timer, unless `min_rto` is more (rule 2.4: 1 s).
     #[test]
     fn a_queue_that_comes_late_outlasts_the_timer() {
         let mut rtt = RttEstimator::new(200 * MS, 0, 600 * MS);

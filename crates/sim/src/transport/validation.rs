@@ -4,7 +4,8 @@
 //! Other rules are in [`growth`](super::growth) and `pipe_ack.rs`.
 //!
 //! Sources: RFC 5681 section 4.1; Linux's `tcp_cwnd_validate`, `tcp_cwnd_restart`, `tcp_cwnd_application_limited`, and
-//! `tcp_is_cwnd_limited`, after descriptions and copies of several versions, none of them that of the virtual machine.
+//! `tcp_is_cwnd_limited`, after descriptions and copies of several versions, which do not include the virtual
+//! machine's.
 //!
 //! # Deviations and choices
 //!
@@ -25,7 +26,7 @@ pub enum IdleRule {
     Rfc5681,
     /// Linux: the window halves with each RTO of idle time, and comes down while the application limits the sender.
     Linux,
-    /// RFC 7661: a window that is not used stays for five minutes, and a loss lowers it to what was in use.
+    /// RFC 7661: an unused window stays for five minutes, and a loss lowers it to the part in use.
     Rfc7661,
 }
 

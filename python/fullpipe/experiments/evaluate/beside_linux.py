@@ -59,8 +59,8 @@ def for_linux(tree: Tree) -> Tree:
 
 
 def as_run(tree: Tree) -> tuple[Tree, bool]:
-    """Scenario of the guest, and whether victim and competitor have swapped places. A versus B is one run, whichever of
-    them is the victim.
+    """Scenario of the virtual machine, and whether victim and competitor have swapped places. A versus B is one run,
+    because either can be the victim.
     """
     tree = for_linux(tree)
     if [group["name"] for group in tree["flows"]] != list(SIDES):

@@ -1,4 +1,4 @@
-"""Test cases of the report card: what is run, measured, and judged."""
+"""Test cases of the report card: runs, metrics, and rules."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Cell:
     Attributes:
         id: Name.
         criteria: Sections of RFC 9743.
-        title: What all configurations have in common, in one line.
+        title: Common description of all configurations, in one line.
         settings: Network configurations.
         metrics: Metrics. In `Beside`, the first metric gives the verdict, and the others can only make it worse.
         measure: Name of a function in `measure.MEASURES`.

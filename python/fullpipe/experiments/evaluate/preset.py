@@ -56,7 +56,7 @@ def dumbbell(
         buffer: Buffer in BDP, at least 5 packets; or text as in scenarios.
         groups: Groups of flows, as `flows` makes them.
         duration_s: Duration.
-        warmup_s: Warm-up; None for 20 s or 100 RTTs, whichever is longer.
+        warmup_s: Warm-up; None for the longer of 20 s and 100 RTTs.
         link: Additional keys of the bottleneck.
         keys: Additional keys of the scenario.
     """

@@ -209,7 +209,7 @@ def _range(table: Mapping[str, Value]) -> tuple[Value, ...]:
     steps = [_end("step", table["step"])] if "step" in table else []
     unit = _common_unit([*ends, *steps])
     whole = all(isinstance(end, int) for end in (*ends, *steps))
-    # Whole numbers may be larger than what binary fractions tell apart.
+    # Whole numbers may be larger than the range in which binary fractions are exact.
     plain = Fraction if whole else float
     low, high, *step = [plain(end) if unit is None else end.in_unit(unit) for end in (*ends, *steps)]
     if not low < high:

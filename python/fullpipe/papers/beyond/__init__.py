@@ -40,7 +40,9 @@ def _small_buffer(algorithm: object, *, quick: bool) -> Scenario:
 
 
 def _high_speed(algorithm: object, *, quick: bool) -> Scenario:
-    """Choi, Lee and Cho: four flows over 2.5 Gbit/s, round trips of 40 to 200 ms, small TCP flows both ways beside."""
+    """Choi, Lee and Cho: four flows over 2.5 Gbit/s, round trips of 40 to 200 ms, and small TCP flows in both
+    directions.
+    """
     own = {"access_delay": "10 ms..90 ms"}
     beside = {"count": 25, "algorithm": "newreno", "max_window": 64, "start": "0 s..5 s", **own}
     return Scenario(

@@ -172,7 +172,7 @@ def _measure(results: Results, *, other: str) -> Rows:
         for label, runs in ((BOTH_RENO, reno), (other, tried)):
             index = float(np.median([_jain(run) for run in runs.values()]))
             rows.add("Jain index", index, algorithm=label, setting="median")
-    # Reno's own recovery adds timeouts of its own where several packets of a window are lost.
+    # Reno's recovery causes additional timeouts if several packets of a window are lost.
     repaired = np.array([not name.startswith("reno_") for name in reno])
     shares = np.array([_together(run) for run in reno.values()])[repaired]
     correlation = np.corrcoef(shares, used[BOTH_RENO][repaired])[0, 1]

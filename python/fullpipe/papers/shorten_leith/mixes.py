@@ -95,8 +95,8 @@ FIGURE_9 = Item(
 )
 
 
-# Figures 11 and 12: the same with reverse flows. The paper's 40 ms and 125 packets; and, since all depends on it, other
-# queues and round trips that differ from flow to flow.
+# Figures 11 and 12: the flows with reverse flows. The paper's 40 ms and 125 packets. Because the result depends on
+# them, also other queues, and round trips that differ from flow to flow.
 
 REVERSE_SETTINGS = {
     "as stated": (125, "10 ms"),

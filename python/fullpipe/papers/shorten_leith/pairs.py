@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["FIGURE_2", "FIGURE_3", "FIGURE_6", "FIGURE_17", "FIGURE_18"]
 
 
-# Figure 2: the dumbbell, and what equations (1) and (2) say of two flows on it.
+# Figure 2: the dumbbell, and equations (1) and (2) for two flows on it.
 
 FIGURE_2_RTTS_S = (0.08, 0.16)
 FIGURE_2_QUEUE_S = 40 * 1.2e-3
@@ -61,7 +61,7 @@ def _figure_2_measure(results: Results) -> Rows:
     events = [backoffs(result, flow, since_s=100) for flow in (0, 1)]
     at_congestion = [float(before[event.sample]) for flow in events for event in flow]
     sent = result.link_series["utilization"].to_numpy()
-    # Where equation (2) says that a backoff leaves the link short, how much is sent in the second round trip after it?
+    # If equation (2) predicts that a backoff leaves the link short, how much is sent in the second round trip after it?
     ratios = []
     for event in events[1]:
         later = event.sample + 1 + round(1.5 * FIGURE_2_RTTS_S[1] / 0.01)
@@ -163,7 +163,7 @@ FIGURE_3 = Item(
 )
 
 
-# Figure 6: two flows with different alpha and beta; the paper does not say which.
+# Figure 6: two flows with different alpha and beta. The paper does not give the values.
 
 FIGURE_6_BETAS = (0.6, 0.7, 0.75, 0.8)
 
@@ -279,7 +279,7 @@ def _kept_per_epoch(result: Result, start_s: float) -> float | None:
         for b in backoffs(result, 1, since_s=start_s)
         if abs(a.t_s - b.t_s) < 0.3
     ]
-    # The second flow's slow start ends at the first event, above what it keeps.
+    # The second flow's slow start ends at the first event, with a larger window than later. That event is skipped.
     gaps = [a - b for a, b in both[1 : EPOCHS + 1]]
     if len(gaps) < EPOCHS or gaps[0] < 8 or min(gaps) <= 0.2:
         return None

@@ -76,7 +76,7 @@ def _kbps(result: Result) -> float:
 
 
 def _window_scenarios(scheme: str) -> dict[str, Scenario]:
-    # Beside Tahoe, whose slow start the text compares Vegas's with.
+    # Also Tahoe, because the text compares its slow start with Vegas's.
     return {name: shared_link(SCHEMES[name], length_s=20) for name in dict.fromkeys((scheme, "tahoe"))}
 
 

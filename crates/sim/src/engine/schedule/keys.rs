@@ -7,7 +7,7 @@ use fullpipe_cc::Nanos;
 pub(super) const STREAM_BITS: u32 = 22;
 pub(super) const PLACE_BITS: u32 = 64 - STREAM_BITS - LAST_SHIFT;
 pub(super) const MOST_STREAMS: StreamId = (1 << STREAM_BITS) - MOST_PACED;
-/// Flows with a number of their own after those of streams, for wake-ups by pacers.
+/// Flows with separate numbers, after those of streams, for wake-ups by pacers.
 pub(super) const MOST_PACED: u32 = 1 << 16;
 /// Maximum number of packets in a slice.
 pub(super) const MOST: usize = 1 << PLACE_BITS;

@@ -41,7 +41,7 @@ impl Jitter {
     }
 }
 
-/// Milliseconds, for a mean of so many.
+/// Jitter in milliseconds, with a given mean.
 fn wifi(rng: &mut Rng, mean: f64) -> f64 {
     let short = poisson(rng, SHORT);
     let part = if short > 0.0 { rng.unit() } else { 0.0 };

@@ -1,9 +1,9 @@
-//! What a schedule says: rate, delay and losses that change at given times, once or again and again.
+//! Schedule of a link: rate, delay, and losses that change at given times, once or periodically.
 
 use crate::scenario::{Change, Link, Loss};
 use fullpipe_cc::Nanos;
 
-/// What may change.
+/// Properties that a schedule can change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Bits per second, 0 during an outage.
@@ -14,7 +14,7 @@ pub struct Settings {
     pub loss: Loss,
 }
 
-/// A schedule and how far it has got. Each period begins with what the link says without it.
+/// Schedule and its position. Each period begins with the link's own values.
 #[derive(Debug)]
 pub struct Schedule {
     first: Settings,
@@ -41,13 +41,13 @@ impl Schedule {
         after.map_or(Nanos::MAX, |after| self.begun.saturating_add(after))
     }
 
-    /// Makes the next change; says what holds from then on.
+    /// Applies the next change. Returns the values that are in force from then on.
     pub fn step(&mut self) -> Settings {
         if self.next == self.changes.len() {
             self.begun = self.begun.saturating_add(self.repeat.unwrap_or(0));
             self.now = self.first;
             self.next = 0;
-            // What changes at the very beginning of a period never was otherwise in it.
+            // A change at the very beginning of a period replaces the link's own value for the whole period.
             if self.changes[0].at > 0 {
                 return self.now;
             }

@@ -1,7 +1,8 @@
-//! From the transmitter to the far end: the propagation delay, and what makes it vary.
+//! Path from the transmitter to the far end: the propagation delay and its variations.
 //!
-//! Packets leave at once or at multiples of a time (aggregation), counted from a phase; they take the delay in force when they were sent, and jitter; none
-//! arrives before one that was sent before it; but those that are put out of order wait longer, and the others do not wait for them.
+//! Packets leave at once, or at multiples of an aggregation time, counted from a phase. Their delay is the one in force
+//! when they were sent, plus jitter. No packet arrives before one that was sent earlier. The exception is a reordered
+//! packet: it waits longer, and others do not wait for it.
 
 use super::jitter::Jitter;
 use crate::rng::{Identity, Purpose, Rng};

@@ -7,7 +7,7 @@
 //! have waited:
 //!
 //! - p' += alpha (d - target) + beta (d - d of the update before), p' kept within 0 and 1;
-//! - p_C = p'^2 drops from the C queue what is Not-ECT and marks what is ECT(0), p_CL = k p' marks in the L queue;
+//! - p_C = p'^2 drops Not-ECT packets from the C queue and marks ECT(0) packets; p_CL = k p' marks in the L queue;
 //! - p_L = max(p'_L, p_CL); the ramp p'_L rises from 0 at min_th to 1 at min_th + range with the time that the packet
 //!   has waited;
 //! - overload: where p_CL reaches 1, L packets are dropped with p_C and those left marked; where p_C reaches min(1/k^2,
@@ -44,7 +44,7 @@ use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
 
-/// What scenarios may say of it.
+/// Parameters in scenarios.
 pub static INFO: Info = Info {
     name: "dualpi2",
     source: "RFC 9332",
@@ -226,7 +226,7 @@ impl Queue {
     }
 }
 
-/// What a scenario says of it.
+/// Values of the parameters in a scenario.
 #[derive(Debug)]
 struct CoupledLaw {
     target_s: f64,

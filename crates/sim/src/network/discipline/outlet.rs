@@ -1,4 +1,4 @@
-//! What a queue can tell of its outlet, the link: that it is busy until the packet it took last has been sent.
+//! Transmitter of a queue's link, as far as the queue knows it: busy until the packet it took last has been sent.
 
 use fullpipe_cc::Nanos;
 
@@ -12,14 +12,14 @@ pub struct Outlet {
 }
 
 impl Default for Outlet {
-    /// Free, and of a rate not told yet.
+    /// Idle outlet with an unknown rate.
     fn default() -> Self {
         Outlet { nanos_per_byte: f64::INFINITY, began: 0, size: 0 }
     }
 }
 
 impl Outlet {
-    /// The rate of the link from the next packet on; what is known of it stays through an outage.
+    /// Sets the link's rate from the next packet. During an outage the last rate stays known.
     pub fn set_rate(&mut self, rate_bps: u64) {
         if rate_bps > 0 {
             (self.began, self.size) = (self.free_at(), 0);
@@ -60,7 +60,7 @@ mod tests {
         outlet.set_rate(0);
         outlet.take(7_000_000, 500);
         assert_eq!(outlet.free_at(), 7_500_000);
-        // The packet being sent goes on at the rate it began with.
+        // The packet being sent keeps the rate at which it began.
         outlet.set_rate(80_000_000);
         assert_eq!(outlet.free_at(), 7_500_000);
         outlet.take(8_000_000, 500);

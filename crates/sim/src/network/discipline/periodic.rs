@@ -1,6 +1,6 @@
-//! What a discipline does every so often, such as an update of its drop probability, done at the next packet: between
-//! packets nothing changes a queue, so that what was missed can be made up exactly, and what no longer changes anything
-//! is left out.
+//! Periodic actions of a discipline, such as an update of its drop probability. They are done at the next packet,
+//! because a queue does not change between packets. Missed updates are made up exactly, and updates without effect are
+//! omitted.
 
 use fullpipe_cc::Nanos;
 

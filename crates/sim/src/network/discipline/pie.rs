@@ -40,7 +40,7 @@ use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
 
-/// What scenarios may say of it.
+/// Parameters in scenarios.
 pub static INFO: Info = Info {
     name: "pie",
     source: "RFC 8033",
@@ -134,7 +134,7 @@ pub struct Pie {
     rng: Rng,
 }
 
-/// What a scenario says of it.
+/// Values of the parameters in a scenario.
 #[derive(Debug)]
 struct PieLaw {
     target_s: f64,
@@ -191,7 +191,7 @@ impl PieLaw {
 /// Below which p the step is divided by what (section 4.2).
 const SCALES: [(f64, f64); 6] = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
 
-/// Of an update from p = 0.1 on (section 5.5); also what Linux adds at long delays.
+/// Maximum increase per update from p = 0.1 on (section 5.5); also Linux's increment at long delays.
 const GREATEST_STEP: f64 = 0.02;
 
 /// Linux 6.1.
@@ -200,7 +200,7 @@ const LONG_DELAY_S: f64 = 0.25;
 /// Above this p, PIE drops however short the delay (section 4.1).
 const HIGH_PROBABILITY: f64 = 0.2;
 
-/// Bounds of the sum of probabilities (section 5.4), less what sums may lose by rounding.
+/// Bounds of the sum of probabilities (section 5.4), minus a margin for rounding errors of sums.
 const NEVER_BELOW: f64 = 0.85 - 1e-9;
 const ALWAYS_FROM: f64 = 8.5 - 1e-9;
 

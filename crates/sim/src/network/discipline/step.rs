@@ -21,7 +21,7 @@ use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 
-/// What scenarios may say of it.
+/// Parameters in scenarios.
 pub static INFO: Info = Info {
     name: "step",
     source: "RFC 8257 section 3.1",
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(step.queue.queue.len(), 1);
     }
 
-    /// K = 65 packets unless said otherwise (Alizadeh et al. 2010, section 4).
+    /// Default K of 65 packets (Alizadeh et al. 2010, section 4).
     #[test]
     fn the_default_is_the_papers() {
         let (sent, marked) = sent(Bench::new(Step::new(&Settings::defaults(&INFO), 1, 1000)), &[Ecn::Ect0; 70]);

@@ -1,76 +1,76 @@
-//! The packets of a served link. Each stays in its place while queues hand on the place's number; places are used again, and lists are linked
-//! through them, so that any number of lists takes room for what they hold and no more.
+//! Packet store of a served link. Each packet stays in its slot, and queues pass the slot's number. Slots are reused.
+//! Lists are linked through the slots, so that any number of lists needs memory only for its packets.
 
 use crate::memory::growth;
 use crate::packet::{Ecn, Packet};
 use fullpipe_cc::Nanos;
 
-/// See the head of the file; and what the link's queue did to them since somebody looked.
+/// Packet store of a link, and the drops and marks of its queue since the last check.
 #[derive(Debug)]
 pub struct Stock {
     places: Vec<Place>,
-    /// The first place that is free.
+    /// First free slot.
     free: u32,
-    /// Data and datagrams among them that the wire does not lose.
+    /// Number of data packets and datagrams in the store that the link will not lose.
     arriving: u64,
-    /// The queue did something to any.
+    /// Whether the queue has dropped or marked a packet.
     pub acted: bool,
-    /// Those it has dropped, in that order, which are still here.
+    /// Dropped packets in order. They are still in the store.
     pub dropped: Vec<u32>,
-    /// How many it has marked.
+    /// Number of marked packets.
     pub marked: u64,
 }
 
-/// A line of the cache.
+/// One cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Place {
     queued: Queued,
-    /// The one behind it, of its list or of the free ones.
+    /// Next slot in the packet's list, or in the list of free slots.
     next: u32,
 }
 
-/// No place.
+/// No slot.
 const NONE: u32 = u32::MAX;
 
-/// Room for this many at least once there is any.
+/// Minimum capacity after the first packet.
 const LEAST: usize = 4;
 
-/// A packet in its place.
+/// Packet in its slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Queued {
-    /// The packet; it came at `packet.at`.
+    /// The packet. It arrived at `packet.at`.
     pub packet: Packet,
     /// Bytes on the wire.
     pub size: u32,
-    /// What the wire will do to it: no queue's concern.
+    /// What the link will do with the packet. Queues do not use it.
     pub fate: Fate,
 }
 
-/// What becomes of a packet once it is sent.
+/// Result after transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// A segment or a datagram that reaches the far end.
+    /// A segment or a datagram that reaches the receiver.
     #[default]
     Arrives,
-    /// An ACK that does.
+    /// An ACK that reaches the sender.
     AckArrives,
-    /// The wire loses it.
+    /// A packet lost on the link.
     Lost,
 }
 
-/// What queues have to know of a packet.
+/// Properties of a packet that queues need.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// Its place.
+    /// Its slot.
     pub place: u32,
     /// Bytes on the wire.
     pub size: u32,
-    /// When it came.
+    /// Time of arrival.
     pub entered: Nanos,
 }
 
-/// First in, first out, of places of one [`Stock`]; without any, its ends are of no account.
+/// FIFO list of slots of one [`Stock`]. The ends of an empty list have no meaning.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct List {
     head: u32,
@@ -79,7 +79,7 @@ pub struct List {
 }
 
 impl List {
-    /// How many are on it.
+    /// Number of packets in the list.
     pub fn len(&self) -> usize {
         self.len as usize
     }
@@ -93,10 +93,10 @@ impl Default for Stock {
 }
 
 impl Stock {
-    /// A packet of `size` bytes comes.
+    /// Stores a packet of `size` bytes.
     #[inline(always)]
     pub fn put(&mut self, packet: &Packet, size: u32) -> Known {
-        // The packet is not for a call to put there: it would be put together in memory first.
+        // Inlined: as an argument of a function, the packet would first be assembled in memory.
         if self.free == NONE {
             self.add_place();
         }
@@ -109,26 +109,26 @@ impl Stock {
         Known { place, size, entered: packet.at }
     }
 
-    /// What is known of the packet at a place.
+    /// Properties of the packet in a slot.
     #[inline(always)]
     pub fn known(&self, place: u32) -> Known {
         let Queued { packet, size, .. } = &self.places[place as usize].queued;
         Known { place, size: *size, entered: packet.at }
     }
 
-    /// The packet at a place.
+    /// Packet in a slot.
     #[inline(always)]
     pub fn packet(&self, place: u32) -> &Packet {
         &self.places[place as usize].queued.packet
     }
 
-    /// Whether the wire loses the packet at a place.
+    /// Whether the link loses the packet in a slot.
     #[inline(always)]
     pub fn is_lost(&self, place: u32) -> bool {
         self.places[place as usize].queued.fate == Fate::Lost
     }
 
-    /// The wire will lose the packet at a place.
+    /// Makes the link lose the packet in a slot.
     pub fn lose(&mut self, place: u32) -> Packet {
         let queued = &mut self.places[place as usize].queued;
         self.arriving -= u64::from(queued.fate == Fate::Arrives);
@@ -136,7 +136,7 @@ impl Stock {
         queued.packet
     }
 
-    /// A packet goes, which is on no list: what was at its place, which is free now.
+    /// Removes and returns a packet that is in no list. Its slot becomes free.
     #[inline(always)]
     pub fn take(&mut self, place: u32) -> Queued {
         let queued = self.places[place as usize].queued;
@@ -146,10 +146,11 @@ impl Stock {
         queued
     }
 
-    /// Adds a packet, which is on no list, at the end of `list`.
+    /// Adds a packet, which is in no list, at the end of `list`.
     #[inline(always)]
     pub fn link(&mut self, list: &mut List, place: u32) {
-        // Without a branch, which nobody could guess: all bits where there is no other, and then it is linked to itself.
+        // Avoids a branch that would be mispredicted: if the list is empty, all bits are set, and the packet is linked
+        // to itself.
         let alone = u32::from(list.len == 0).wrapping_neg();
         let last = list.tail ^ ((list.tail ^ place) & alone);
         list.head ^= (list.head ^ place) & alone;
@@ -158,7 +159,7 @@ impl Stock {
         list.len += 1;
     }
 
-    /// The packet that has been on `list` longest, and is not any more.
+    /// Removes and returns the oldest packet of `list`.
     #[inline(always)]
     pub fn unlink(&self, list: &mut List) -> Option<u32> {
         if list.len == 0 {
@@ -170,14 +171,14 @@ impl Stock {
         Some(place)
     }
 
-    /// The queue drops a packet.
+    /// Drops a packet.
     pub fn drop(&mut self, place: u32) {
         self.acted = true;
         self.dropped.push(place);
     }
 
-    /// The queue marks a packet if it is of an ECN-capable transport (RFC 3168 section 5); says whether it is. One marked before stays so
-    /// and is not counted again.
+    /// Marks a packet of an ECN-capable transport (RFC 3168 section 5). Returns whether it is ECN-capable. A packet
+    /// that is already marked stays marked and is not counted again.
     #[inline(never)]
     pub fn mark(&mut self, place: u32) -> bool {
         let packet = &mut self.places[place as usize].queued.packet;
@@ -191,18 +192,18 @@ impl Stock {
         true
     }
 
-    /// Data and datagrams that are here and that the wire does not lose.
+    /// Number of data packets and datagrams in the store that the link will not lose.
     pub fn arriving(&self) -> u64 {
         self.arriving
     }
 
-    /// Bytes that they take on the heap.
+    /// Heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
-        // Places are aligned to cache lines, so that they are copied where their number grows.
+        // Slots are aligned to cache lines, so a larger array is a copy, and the old one counts as well.
         2 * self.places.capacity() * size_of::<Place>() + self.dropped.capacity() * size_of::<u32>()
     }
 
-    /// One free place more.
+    /// Adds a free slot.
     #[cold]
     fn add_place(&mut self) {
         let places = self.places.len();
@@ -221,7 +222,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Three lists agree with three of the standard library's queues, and take no more places than are ever in use.
+        /// Three lists agree with three queues of the standard library, and need no more slots than the maximum in use.
         #[test]
         fn lists_behave_like_queues(steps in prop::collection::vec((0..3_usize, prop::option::weighted(0.6, any::<u16>())), 0..400)) {
             let (mut stock, mut lists) = (Stock::default(), [List::default(); 3]);
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Twice the room, since it is copied where it grows.
+    /// Twice the memory, because a growing array is copied.
     #[test]
     fn memory_is_within_a_quarter_of_that_of_the_packets_and_of_their_copies() {
         let mut stock = Stock::default();

@@ -1,4 +1,4 @@
-//! What the tests of disciplines share, and the properties that hold for every one of them.
+//! Helpers for the tests of queue disciplines, and properties that hold for every discipline.
 
 use super::params::Value;
 use super::stock::Queued;
@@ -9,7 +9,7 @@ use fullpipe_cc::time::MICROSECOND;
 use proptest::prelude::*;
 use std::ops::{Deref, DerefMut};
 
-/// A data packet of `size` bytes that comes at `entered`.
+/// Data packet of `size` bytes that arrives at `entered`.
 pub fn queued(flow: u32, seq: u32, size: u32, ecn: Ecn, entered: Nanos) -> Queued {
     let aside = ecn as u64;
     debug_assert_eq!(Marks::new(ecn, false), Packet { aside, ..Packet::default() }.marks());
@@ -17,24 +17,24 @@ pub fn queued(flow: u32, seq: u32, size: u32, ecn: Ecn, entered: Nanos) -> Queue
     Queued { packet, size, ..Queued::default() }
 }
 
-/// It comes to `queue`, into `stock`.
+/// Puts a packet into `stock` and `queue`.
 pub fn come(queue: &mut impl Discipline, queued: Queued, full: bool, stock: &mut Stock) {
     let class = queue.expect(queued.packet.flow_key());
     queue.enqueue(stock.put(&queued.packet, queued.size), class, full, stock);
 }
 
-/// What `queue` sends at `now`, taken out of the `stock` that it came into.
+/// Packet that `queue` sends at `now`, removed from `stock`.
 pub fn leave(queue: &mut impl Discipline, now: Nanos, stock: &mut Stock) -> Option<Queued> {
     queue.dequeue(now, stock).map(|known| stock.take(known.place))
 }
 
-/// What has been dropped since the last look, taken out of the `stock` that it came into.
+/// Packets dropped since the last check, removed from `stock`.
 pub fn dropped(stock: &mut Stock) -> Vec<Queued> {
     let places = std::mem::take(&mut stock.dropped);
     places.into_iter().map(|place| stock.take(place)).collect()
 }
 
-/// A discipline and the packets that are in it.
+/// A discipline and its packets.
 pub struct Bench<D> {
     pub queue: D,
     pub stock: Stock,
@@ -53,7 +53,7 @@ impl<D: Discipline> Bench<D> {
         leave(&mut self.queue, now, &mut self.stock)
     }
 
-    /// The numbers of those dropped since the last look.
+    /// Numbers of the packets dropped since the last check.
     pub fn dropped(&mut self) -> Vec<u32> {
         dropped(&mut self.stock).iter().map(|queued| queued.packet.seq).collect()
     }
@@ -78,7 +78,7 @@ pub fn settings(info: &'static Info, given: &[(&'static str, Value)]) -> Setting
     Settings { info, given: given.to_vec() }
 }
 
-/// Every discipline as it is, and those with a choice that changes what they do the other way.
+/// Every discipline with its defaults, and with each choice set to another value.
 fn variants() -> Vec<Settings> {
     let mut variants: Vec<_> = ALL.iter().map(|info| Settings::defaults(info)).collect();
     for info in ALL {
@@ -97,14 +97,14 @@ fn variants() -> Vec<Settings> {
     variants
 }
 
-/// What happens to a discipline at one moment.
+/// An event of a discipline.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A packet of a flow comes.
+    /// A packet of a flow arrives.
     Arrival { flow: u32, ack: bool, size: u32 },
-    /// The transmitter is free.
+    /// The transmitter is idle.
     Departure,
-    /// Time goes by.
+    /// Time passes.
     Pause(Nanos),
 }
 
@@ -123,19 +123,19 @@ fn ecn_of(flow: u32) -> Ecn {
     [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4]
 }
 
-/// The rate that the properties are tried at, and the most packets waiting, on which a discipline is told that it is full.
+/// Link rate in the property tests, and the number of waiting packets at which the buffer is full.
 const RATE_BPS: u64 = 10_000_000;
 const LIMIT: usize = 60;
 
-/// A discipline and what must be true of it.
+/// A discipline and its expected invariants.
 struct Trial {
     settings: Settings,
     queue: Any,
     stock: Stock,
-    /// Flow, direction and number of each packet inside.
+    /// Flow, direction, and number of each packet in the queue.
     inside: Vec<(u32, PacketKind, u32)>,
     fullest: usize,
-    /// Packets that came unmarked and left or were dropped marked.
+    /// Number of packets that arrived unmarked and left or were dropped with a mark.
     marked: u64,
 }
 
@@ -155,7 +155,7 @@ impl Trial {
         assert!(self.inside.len() <= LIMIT, "{:?}: no room is made for what comes", self.settings);
     }
 
-    /// False once it gives nothing.
+    /// Lets a packet depart; false if the queue is empty.
     fn depart(&mut self, now: Nanos) -> bool {
         let sent = leave(&mut self.queue, now, &mut self.stock);
         self.look_at_dropped();
@@ -175,7 +175,7 @@ impl Trial {
         }
     }
 
-    /// A packet is gone: it was inside, and its ECN field is as it came or properly marked.
+    /// Checks a packet that has left: it was in the queue, and its ECN field is unchanged or correctly marked.
     fn leave(&mut self, gone: &Queued) {
         let at = self.inside.iter().position(|one| *one == key(gone));
         self.inside.remove(at.unwrap_or_else(|| panic!("{:?}: gives {gone:?} unasked", self.settings)));
@@ -192,11 +192,11 @@ fn key(queued: &Queued) -> (u32, PacketKind, u32) {
     (queued.packet.flow, queued.packet.kind, queued.packet.seq)
 }
 
-/// When all packets have left, after the last came.
+/// Time at which all packets have left.
 const END: Nanos = 1000 * fullpipe_cc::time::SECOND;
 
-/// A link with a queue: packets that come a time after one another, of a flow and a size. What becomes of each: when it is sent, with
-/// which ECN field; `None` where it is dropped. `passing`: those that come to the idle link may pass.
+/// Departure time and ECN field of each packet on a link with a queue; `None` for a drop. Packets arrive with given
+/// gaps, flows, and sizes. `passing`: packets that find the link idle may bypass the queue.
 fn fates(
     settings: &Settings,
     seed: u64,
@@ -208,7 +208,7 @@ fn fates(
     let (mut stock, mut fates) = (Stock::default(), Vec::new());
     let (mut now, mut free, mut inside) = (0, 0, 0);
     let time_of = |size: u32| Nanos::from(size) * 8_000_000_000 / RATE_BPS;
-    // One turn of the transmitter at `at`; when it is free again.
+    // One transmission at `at`. Returns when the transmitter is idle again.
     let turn = |at: Nanos, queue: &mut Any, inside: &mut usize, stock: &mut Stock, fates: &mut Vec<_>| {
         let sent = leave(queue, at, stock);
         *inside -= stock.dropped.len() + usize::from(sent.is_some());
@@ -238,7 +238,7 @@ fn fates(
         inside -= stock.dropped.len();
         fates.extend(dropped(&mut stock).iter().map(|dropped| (dropped.packet.seq, now, None)));
         free = free.max(now);
-        // An idle link sends what comes before anything else comes at that moment, as a served link does.
+        // An idle link sends an arrival before another packet arrives at that time, as a served link does.
         while idle && inside > 0 && free == now {
             free = turn(now, &mut queue, &mut inside, &mut stock, &mut fates);
         }
@@ -249,8 +249,8 @@ fn fates(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every packet leaves once or is dropped, in its flow's order; what is not ECN-capable is never marked, no mark is taken away; a
-    /// discipline takes no more memory than its fullest moment asked for.
+    /// Every packet leaves once or is dropped, in its flow's order. A packet that is not ECN-capable is never marked,
+    /// and no mark is removed. The memory of a discipline is bounded by its largest number of packets.
     #[test]
     fn packets_are_conserved(steps in steps(), seed in any::<u64>()) {
         for settings in variants() {
@@ -275,14 +275,15 @@ proptest! {
             }
             let settings = &trial.settings;
             prop_assert_eq!(trial.marked, trial.stock.marked, "{:?}", settings);
-            // Twice as many as ever needed, of two queues; lists are linked, and there may be one of flows besides.
+            // Twice the maximum needed by two queues. Lists are linked, and there may be one list of flows.
             let places = 2 * (2 * trial.fullest + 8);
             let most_bytes = empty_bytes + places * (2 * size_of::<Known>() + 8);
             prop_assert!(trial.queue.heap_bytes() <= most_bytes, "{:?}: more than the fullest needs", settings);
         }
     }
 
-    /// A packet that passes an idle link, and all behind it, fare as if it had been in the queue. Packets may come in one nanosecond.
+    /// A packet that bypasses the queue of an idle link, and all packets behind it, are treated as if it had been in
+    /// the queue. Packets may arrive in one nanosecond.
     #[test]
     fn passing_is_as_queueing(
         arrivals in prop::collection::vec((prop_oneof![Just(0), 0..200 * MICROSECOND, 0..3_000 * MICROSECOND], 0..6_u32,

@@ -15,7 +15,7 @@ use fullpipe_cc::Nanos;
 use paced::{OnOff, Ticks};
 use units::{FrameDelays, Units};
 
-/// Application of one flow, and what the connection keeps for it.
+/// Application of one flow, and the connection's state for it.
 #[derive(Debug)]
 pub struct Source {
     writer: Writer,
@@ -42,7 +42,7 @@ pub struct Delivery {
 
 #[derive(Debug)]
 enum Writer {
-    /// So many packets from the begin on; `u64::MAX` for no end.
+    /// Number of packets from the beginning on; `u64::MAX` for no end.
     Bulk(u64),
     Rate(Ticks),
     OnOff(OnOff),
@@ -92,8 +92,8 @@ impl Source {
         self.written
     }
 
-    /// Time at which the sender must be told of more data, if it has some left to send or not; `Nanos::MAX` for never. A sender with
-    /// unsent data asks by itself, so no event is needed for each packet that waits.
+    /// Time at which the sender must be woken for more data, with or without unsent data; `Nanos::MAX` for never. A
+    /// sender with unsent data checks by itself, so no event is needed for each packet that waits.
     pub fn next_write(&self, now: Nanos, has_unsent: bool) -> Nanos {
         match &self.writer {
             _ if self.is_stopped() => Nanos::MAX,
@@ -105,7 +105,7 @@ impl Source {
         }
     }
 
-    /// The application writes nothing after `now`, and what it has written and not sent, beyond `sent` packets, is discarded.
+    /// Stops the application at `now`. Data that it has written and not sent, beyond `sent` packets, is discarded.
     pub fn stop(&mut self, now: Nanos, sent: u64) {
         self.stopped_at = Some(now);
         self.written = self.written.min(sent);

@@ -70,8 +70,9 @@ impl OnOff {
         self.rate.is_none()
     }
 
-    /// Brings the source up to `now`. Returns the number of packets written until then, of which `sent` have been sent: without a rate,
-    /// any number in an on period, and what has been sent after it. With too many periods for one call, the source is behind afterwards.
+    /// Advances the source to `now`. Returns the number of packets written until then, of which `sent` have been sent.
+    /// Without a rate, that is any number in an on period, and the sent packets after it. With too many periods for one
+    /// call, the source is behind afterwards.
     pub fn written(&mut self, now: Nanos, sent: u64) -> u64 {
         for _ in 0..PERIODS_A_CALL {
             if now < self.end {
@@ -96,7 +97,7 @@ impl OnOff {
     /// Time of the next packet after `written` packets; without a rate, of the next begin or end of an on period after `now`.
     pub fn next(&self, now: Nanos, written: u64) -> Nanos {
         let Some(ticks) = self.ticks else { return if now < self.begin { self.begin } else { self.end } };
-        // The period may end before its next packet: what follows is known at its end.
+        // The period may end before its next packet. The time of a packet after that is known only at the end.
         ticks.time(written - self.earlier).min(self.end)
     }
 
@@ -169,7 +170,7 @@ mod tests {
         assert_eq!((source.written(S, 0), source.next(S, 1000)), (1000, 3 * S));
     }
 
-    /// Without a rate there is any amount of data while on, and none of it is left afterwards.
+    /// Without a rate, there is any amount of data while on, and no data is left afterwards.
     #[test]
     fn an_unlimited_source_has_data_only_while_on() {
         let mut source = on_off(None);

@@ -1,7 +1,7 @@
 //! Units of data that a receiver waits for as a whole, for example video frames: when each was made and delivered.
 //!
-//! Over TCP a unit is delivered once it and all earlier data are at the receiver. Over QUIC each unit is a stream of its own, so only its
-//! packets count.
+//! Over TCP a unit is delivered once it and all earlier data are at the receiver. Over QUIC each unit is a separate
+//! stream, so only its packets count.
 
 use crate::report::percentiles::Histogram;
 use crate::window::Window;

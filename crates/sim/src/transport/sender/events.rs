@@ -2,7 +2,7 @@
 //!
 //! Each transmission of a segment is a packet with the next number. Losses and deliveries of an ACK are collected while the sender handles
 //! it, and reported at the end: losses first. A retransmission timeout is a probe timeout followed by losses with persistent congestion.
-//! DSACK or timestamps show spurious losses. A controller without a rate is not paced unless the scenario says so.
+//! DSACK or timestamps show spurious losses. A controller without a rate is paced only if the scenario turns pacing on.
 
 use super::Sender;
 use crate::transport::outstanding::State;
@@ -69,7 +69,7 @@ impl<P: Policy> Sender<P> {
         self.cwnd = self.cc.cwnd();
     }
 
-    /// Reports what an ACK with `marked` new marks has shown, or a timer.
+    /// Reports the results of an ACK with `marked` new marks, or of a timer.
     #[cold]
     #[inline(never)]
     pub(super) fn report_events(&mut self, now: Nanos, marked: u64, persistent: bool) {
