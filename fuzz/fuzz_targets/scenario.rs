@@ -1,5 +1,6 @@
-//! Any text is either refused in one line or gives a consistent scenario that survives being written and read again, and, unless
-//! it asks for much, runs: what holds of every report is that of the simulator's own tests.
+//! The reader either refuses a text with one line, or returns a consistent scenario that is unchanged after it is
+//! written and read again. A small scenario also runs, and its report must hold the invariants of the simulator's
+//! tests.
 #![no_main]
 
 #[path = "../../crates/sim/tests/any_scenario/invariants.rs"]
@@ -27,7 +28,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Whether its beginning takes little time and memory; what comes after that is bounded by the watch.
+/// Whether the begin of a run takes little time and memory. The watch limits the rest.
 fn is_small(scenario: &Scenario) -> bool {
     const MOST: u64 = 10_000;
     let flows = scenario.flows.iter().map(|group| (u64::from(group.count), &group.tcp));

@@ -1,7 +1,8 @@
-//! What the libraries' BBRs do that BBR's drafts and Linux's do not, each by a simulation with our BBR, after Linux's, beside it.
+//! Differences of the libraries' BBRs from BBR's drafts and Linux's BBR, each by a simulation. fullpipe's BBR, which
+//! follows Linux's, runs for comparison.
 //!
-//! reports/quic.md has a row for each test here, with the line of code that it comes from. One that fails after a change of version
-//! says that its row is to be read again.
+//! reports/quic.md has a row for each test here, with the line of code that causes the difference. If a test fails
+//! after a change of version, read the code of its row again.
 
 use fullpipe_quic::windows;
 use fullpipe_sim::Report;
@@ -9,7 +10,7 @@ use fullpipe_sim::Report;
 /// Packets of 20 Mbit/s and a round trip of 40 ms.
 const BDP: f64 = 100.0;
 
-/// What begins as ours does, with ten packets.
+/// Algorithm that begins as fullpipe's does, with ten packets.
 const QUINN: &str = "{ name = \"quinn-bbr\", initial_window = 10 }";
 const S2N: &str = "\"s2n-bbr\"";
 const OURS: &str = "\"bbr\"";
@@ -88,9 +89,9 @@ fn quinn_begins_with_probe_rtt() {
     assert!(s2n > 3.0 && ours > 3.0, "{s2n} {ours}");
 }
 
-/// In ProbeRTT quinn keeps 3/4 of a product (src/congestion/bbr/mod.rs, lines 277 to 279 and 650), s2n-quic a half, as its draft says
-/// (draft-cardwell-iccrg-bbr-congestion-control-02, section 2.14.2; bbr/probe_rtt.rs, line 29), and BBR four packets
-/// (draft-cardwell-iccrg-bbr-congestion-control-00, section 4.3.5).
+/// In ProbeRTT quinn keeps 3/4 of a product (src/congestion/bbr/mod.rs, lines 277 to 279 and 650), s2n-quic a half, as
+/// in its draft (draft-cardwell-iccrg-bbr-congestion-control-02, section 2.14.2; bbr/probe_rtt.rs, line 29), and BBR
+/// four packets (draft-cardwell-iccrg-bbr-congestion-control-00, section 4.3.5).
 #[test]
 fn probe_rtt_keeps() {
     let least = |algorithm| between(&alone(algorithm, ""), 5.0, 40.0)[0];
@@ -100,9 +101,10 @@ fn probe_rtt_keeps() {
     assert_eq!(ours, 4.0);
 }
 
-/// src/congestion/bbr/bw_estimation.rs, lines 36 to 68: a sample is one packet over the time since the ACK before, and not what was delivered
-/// since the packet left over the time that took (draft-cheng-iccrg-delivery-rate-estimation). ACKs that come in clumps,
-/// here of 4 ms, are taken for a path as fast as the ACKs' own, and with what never falls the buffer stays full, whatever its size.
+/// src/congestion/bbr/bw_estimation.rs, lines 36 to 68: a sample is one packet over the time since the previous ACK. In
+/// draft-cheng-iccrg-delivery-rate-estimation, it is the data delivered since the packet left, over the time of that
+/// delivery. ACKs that arrive in bursts, here every 4 ms, give a bandwidth sample as high as the ACKs' rate. Because
+/// the maximum does not decrease, the buffer stays full, for every buffer size.
 #[test]
 fn clumps_of_acks_fill_any_buffer_with_quinns() {
     let clumps = |algorithm| queue(&alone(algorithm, "reverse = { aggregation = \"4 ms\" }"));

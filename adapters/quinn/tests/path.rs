@@ -1,4 +1,4 @@
-//! quinn's controllers alone over a link, beside the built-in algorithms of the same design.
+//! quinn's controllers alone over a link, compared with the built-in algorithms of equal design.
 
 use fullpipe_sim::{Report, Simulation};
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ fn utilization(algorithm: &str, buffer: &str) -> f64 {
 #[test]
 fn the_same_run_twice_is_the_same() {
     for algorithm in ["\"quinn-newreno\"", "\"quinn-cubic\"", "\"quinn-bbr\""] {
-        // As text: what is unknown is NaN, and no NaN equals another.
+        // As text, because unknown values are NaN, and NaN does not equal NaN.
         let [one, other] = [(); 2].map(|()| format!("{:?}", alone(algorithm, "0.5 BDP")));
         assert!(one == other, "{algorithm}");
     }
@@ -63,7 +63,7 @@ fn a_buffer_of_a_bdp_fills_the_link() {
 }
 
 /// The pipe holds 100 packets, the buffer 15 (bursts are of 10): the window goes from 57 to 115, and 84 % of the link are used on average.
-/// Whoever keeps more at a loss uses more.
+/// A controller with a larger decrease factor uses more.
 #[test]
 fn what_a_loss_leaves_shows_in_the_utilization() {
     let half = utilization("\"quinn-newreno\"", "15 packets");

@@ -19,7 +19,7 @@ fn alone(algorithm: &str, buffer: &str) -> Report {
 #[test]
 fn the_same_run_twice_is_the_same() {
     for algorithm in ["\"s2n-cubic\"", "\"s2n-bbr\""] {
-        // As text: what is unknown is NaN, which equals nothing.
+        // As text, because unknown values are NaN, and NaN does not equal NaN.
         let [first, second] = [(); 2].map(|()| format!("{:?}", alone(algorithm, "0.5 BDP")));
         assert!(first == second, "{algorithm}");
     }
@@ -44,7 +44,7 @@ fn a_buffer_of_a_bdp_fills_the_link() {
     }
 }
 
-/// BBRv2 cruises at what the path delivers with next to no queue; CUBIC fills the buffer.
+/// BBRv2 cruises at the path's rate with almost no queue; CUBIC fills the buffer.
 #[test]
 fn bbr_leaves_the_buffer_to_others() {
     let queue = |algorithm| alone(algorithm, "4 BDP").links[0].forward.mean_queue_packets;

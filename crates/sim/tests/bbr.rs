@@ -1,8 +1,8 @@
-//! Results that are published of BBR, and BBRv3 beside them.
+//! Published results of BBR, and BBRv3 for comparison.
 
 use fullpipe_sim::{Report, Scenario, run};
 
-/// So many flows of `algorithm` over a link of so many Mbit/s and milliseconds there and back, with a buffer of so many BDP.
+/// Report of `count` flows of `algorithm` over a link with a rate in Mbit/s, an RTT in ms, and a buffer in BDP.
 fn flows(algorithm: &str, count: u32, mbps: f64, rtt_ms: f64, buffer_bdp: f64, seconds: u32) -> Report {
     let text = format!(
         "duration = \"{seconds} s\"\nwarmup = \"5 s\"\npacket_size = 1500\n\
@@ -38,8 +38,8 @@ fn alone_bbr3_fills_the_pipe_and_not_the_queue() {
 /// Name; Mbit/s, ms there and back, ms of buffer, MB; CUBIC's figures, BBR's.
 type Row = (&'static str, [f64; 4], [f64; 2], [f64; 2]);
 
-/// draft-huitema-ccwg-c4-test's table of what picoquic needs: a transfer of so many MB over so many Mbit/s and milliseconds there and back with a
-/// buffer of so many milliseconds; time in seconds and mean RTT in milliseconds, of CUBIC and of BBR.
+/// draft-huitema-ccwg-c4-test's table of picoquic's results: a transfer in MB over a rate in Mbit/s, an RTT in ms, and
+/// a buffer in ms. Results are time in seconds and mean RTT in milliseconds, of CUBIC and of BBR.
 const C4: [Row; 5] = [
     ("alone", [20.0, 80.0, 80.0, 10.0], [4.479, 130.0], [4.689, 95.8]),
     ("alone_200", [200.0, 40.0, 40.0, 20.0], [1.146, 53.6], [1.221, 45.8]),
@@ -47,7 +47,8 @@ const C4: [Row; 5] = [
     ("alone_512k", [0.512, 34.0, 50.0, 1.0], [16.18, 95.1], [16.21, 94.6]),
     ("bbloat", [20.0, 80.0, 20_000.0, 30.0], [12.63, 229.4], [13.01, 84.7]),
 ];
-/// What is further from it, as parts of the table's value: picoquic's BBR is its own, and what it does otherwise there is not known.
+/// Results with a larger tolerance, relative to the table's value. picoquic has its own BBR, and its differences there
+/// are not known.
 const APART: [(&str, [f64; 2]); 2] = [("alone_200", [0.10, 0.15]), ("alone_1_5M", [0.05, 0.22])];
 
 /// Times within 5 % and mean RTTs within 15 %, but for `APART`. Packets carry 1440 bytes of 1455; the handshake takes a round trip.

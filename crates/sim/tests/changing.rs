@@ -8,7 +8,7 @@ fn simulate(text: &str) -> Report {
     run(&scenario, &mut |_| true).expect("nobody stops it")
 }
 
-/// One link with these keys, and what crosses it.
+/// Report of one link with these keys and this traffic.
 fn one_link(head: &str, link: &str, traffic: &str) -> Report {
     simulate(&format!("series_interval = \"off\"\n{head}\n[[links]]\nname = \"l\"\n{link}\n{traffic}"))
 }
@@ -51,8 +51,8 @@ fn directions_differ() {
     }
 }
 
-/// Segments of 1000 bytes take 1 ms at 8 Mbit/s: the fifth is being sent when the rate halves, at 4.5 ms, and goes on as it was; the other
-/// five take 2 ms each, and the last one's ACK 0.08 ms.
+/// Segments of 1000 bytes take 1 ms at 8 Mbit/s. The fifth is being sent when the rate halves, at 4.5 ms, and keeps its
+/// rate. The other five take 2 ms each, and the last one's ACK 0.08 ms.
 #[test]
 fn a_change_of_rate_holds_from_the_next_packet_on() {
     let link = "rate = \"8 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"unlimited\"\nschedule = [{ at = \"4.5 ms\", rate = \"4 Mbit/s\" }]";
@@ -63,14 +63,14 @@ fn a_change_of_rate_holds_from_the_next_packet_on() {
     assert_eq!(report.links[0].forward.utilization, 0.8);
 }
 
-/// What changes at a moment changes before anything else happens then: the fifth of these is sent from 4 ms on, when the rate halves, and takes
-/// 2 ms as the five behind it do.
+/// A scheduled change precedes other events at its time. The fifth of these is sent from 4 ms on, when the rate halves,
+/// and takes 2 ms, as the five behind it.
 #[test]
 fn a_change_comes_first() {
     let link = "rate = \"8 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"unlimited\"\nschedule = [{ at = \"4 ms\", rate = \"4 Mbit/s\" }]";
     let flow = "[[flows]]\nalgorithm = \"reno\"\ninitial_window = 10\nsize = \"10 packets\"";
     assert_eq!(one_link("duration = \"20 ms\"", link, flow).flows[0].completion_s, 0.01608);
-    // A sender that is there from the first moment finds what holds from then on.
+    // A sender that starts at time 0 starts with the values that are in force from then on.
     let link = link.replace("4 ms", "0 s");
     assert_eq!(one_link("duration = \"30 ms\"", &link, flow).flows[0].completion_s, 0.02008);
 }
@@ -108,7 +108,7 @@ fn a_schedule_comes_again() {
     assert!(report.links[0].forward.utilization > 0.9999, "{:?}", report.links[0].forward);
 }
 
-/// What varies on one link changes nothing that is drawn elsewhere: the same packets are lost on the link before.
+/// Variations of one link change no random choice elsewhere: equal packets are lost on the link before.
 #[test]
 fn what_varies_leaves_other_draws_alone() {
     let lost = |keys: &str| {
@@ -121,7 +121,7 @@ fn what_varies_leaves_other_draws_alone() {
         let (a, b) = (link("a", "loss = 0.01"), link("b", keys));
         let report = simulate(&format!("duration = \"9 s\"\n{a}{b}{udp}"));
         assert_ne!(report.packets.delivered, 0);
-        // What a longer way leaves under way at the end nobody has got: that is the later link's doing.
+        // A longer path has more packets in flight at the end, which are not received. They belong to the later link.
         let mut first = report.links[0].forward.clone();
         first.carried_goodput_bps = 0.0;
         (first, report.links[1].forward.wire_lost_packets)
@@ -149,8 +149,9 @@ fn a_policer_drops_what_is_too_fast() {
     assert_eq!(later.links[0].forward.loss_rate, 0.5);
 }
 
-/// An opportunity a millisecond is 12.032 Mbit/s: of 20 Mbit/s in packets of 1504 bytes one arrives each millisecond, the first one at
-/// 1 ms. In the other direction, of which a trace says two in 3 ms, packets of 2256 bytes do.
+/// One opportunity per millisecond is 12.032 Mbit/s: of 20 Mbit/s in packets of 1504 bytes, one arrives each
+/// millisecond, the first at 1 ms. In the reverse direction, the trace has two opportunities in 3 ms, and packets have
+/// 2256 bytes.
 #[test]
 fn a_trace_lets_through_what_it_has_room_for() {
     let link = "trace = [1]\ndelay = \"0 s\"\nbuffer = \"9 packets\"\nreverse = { trace = [0, 2, 3] }";
@@ -214,13 +215,13 @@ fn what_keeps_the_order_needs_no_repair() {
     assert!((back - 0.049832).abs() < 0.001, "{back}");
     let wifi = rtt("jitter = { model = \"wifi\", mean = \"7 ms\" }");
     assert!((wifi - 0.054200).abs() < 0.003, "{wifi}");
-    // Half the time until the next multiple of 4 ms, or what its rhythm makes of it.
+    // Half the time until the next multiple of 4 ms, or a value between, if the packets' own rhythm matters.
     let clumped = rtt("aggregation = \"4 ms\"");
     assert!((0.040832..=0.048832).contains(&clumped), "{clumped}");
     rtt("schedule = [{ at = \"5 s\", delay = \"60 ms\" }, { at = \"10 s\", delay = \"1 ms\" }]");
 }
 
-/// The reverse direction is as forward but for what it says itself.
+/// The reverse direction equals the forward one except for its own keys.
 #[test]
 fn what_reverse_does_not_say_is_as_forward() {
     let text = |reverse: &str| {
@@ -246,7 +247,7 @@ fn what_reverse_does_not_say_is_as_forward() {
     assert_eq!(traced.jitter, Some(Jitter { model: JitterModel::Uniform { spread }, mean: spread }));
 }
 
-/// An ACK that others have overtaken tells of segments that have been acknowledged since: it changes nothing.
+/// An overtaken ACK acknowledges segments that have been acknowledged before, and changes nothing.
 #[test]
 fn overtaken_acks_do_no_harm() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nbuffer = \"30 packets\"\n\

@@ -7,7 +7,8 @@ fn report(text: &str) -> Report {
         .expect("to its end")
 }
 
-/// Flows over one link for so many seconds, the first `warmup` left out. Packets have 1000 bytes: at 10 Mbit/s they take 0.8 ms each.
+/// Flows over one link for a number of seconds, without the first `warmup`. Packets have 1000 bytes: at 10 Mbit/s they
+/// take 0.8 ms each.
 fn simulate(seconds: u32, warmup: u32, link: &str, flows: &[&str]) -> Report {
     let flows: String = flows.iter().map(|keys| format!("[[flows]]\nrecovery = \"sack\"\n{keys}\n")).collect();
     report(&format!("duration = \"{seconds} s\"\nwarmup = \"{warmup} s\"\n[[links]]\nname = \"l\"\n{link}\n{flows}"))
@@ -24,7 +25,7 @@ fn ledbat_alone_keeps_its_target() {
     assert!(link.max_queue_packets <= 126 && link.utilization > 0.999 && link.dropped_packets == 0);
 }
 
-/// Beside Reno in a buffer of 1.6 s both give way: less than a tenth is theirs (RFC 6817 section 1).
+/// Versus Reno in a buffer of 1.6 s, both give way and get less than a tenth (RFC 6817 section 1).
 #[test]
 fn background_transfers_yield_to_reno() {
     for name in ["ledbat", "ledbat++"] {
@@ -46,7 +47,7 @@ fn ledbat_in_a_short_buffer_is_as_reno() {
     }
 }
 
-/// What the second of two flows, which begins 40 s after the first, has of the goodput two minutes later.
+/// Share of the goodput that the second of two flows, which begins 40 s after the first, has two minutes later.
 fn latecomers_share(algorithm: &str) -> f64 {
     let first = format!("algorithm = {algorithm}");
     let report = simulate(200, 160, DEEP, &[&first, &format!("{first}\nstart = \"40 s\"")]);
@@ -113,7 +114,7 @@ fn slow_start_of_copa_leaves_no_standing_queue() {
     assert!((2.0..3.0).contains(&each) && link.utilization > 0.995, "{each} {}", link.utilization);
 }
 
-/// Two flows of Copa over 50 Mbit/s and 40 ms, of which the first one's packets come up to so much later, by chance.
+/// Two flows of Copa over 50 Mbit/s and 40 ms. Packets of the first are late by a random jitter.
 fn beside_jitter(mean: &str) -> [f64; 2] {
     let report = report(&format!(
         "duration = \"60 s\"\nwarmup = \"20 s\"\n\
@@ -127,9 +128,9 @@ fn beside_jitter(mean: &str) -> [f64; 2] {
     [0, 1].map(|flow| report.flows[flow].goodput_bps)
 }
 
-/// V. Arun et al., *Toward Formally Verifying Congestion Control Behavior* (CCAC), SIGCOMM 2021: an RTTmin that few packets see makes Copa take
-/// jitter for a queue. Its rate is at most 1/(delta d_q): with d_q the mean of 5 ms or less, 2 segments in as long, and it starves beside a flow
-/// that has none.
+/// V. Arun et al., *Toward Formally Verifying Congestion Control Behavior* (CCAC), SIGCOMM 2021: if few packets see the
+/// RTTmin, Copa mistakes jitter for a queue. Its rate is at most 1/(delta d_q). With d_q at most the mean of 5 ms, that
+/// is 2 segments per 5 ms, and it starves versus a flow without jitter.
 #[test]
 fn copa_starves_under_jitter_of_the_least_rtt() {
     let shares = ["0 ms", "1 ms", "5 ms"].map(|mean| {
@@ -140,7 +141,8 @@ fn copa_starves_under_jitter_of_the_least_rtt() {
     assert!(shares[1] < 0.3 && shares[2] < 0.1, "{shares:?}");
 }
 
-/// Draft-sridharan-tcpm-ctcp-02 section 1: a long fat pipe is filled faster than by Reno, and Reno beside it in an ordinary one keeps its half.
+/// Draft-sridharan-tcpm-ctcp-02 section 1: fills a path with a large BDP faster than Reno. Reno as its competitor on an
+/// ordinary path keeps its half.
 #[test]
 fn compound_is_fast_alone_and_fair_beside_reno() {
     let fat = "rate = \"1 Gbit/s\"\ndelay = \"50 ms\"\nbuffer = \"3000 packets\"\nloss = 0.00001";

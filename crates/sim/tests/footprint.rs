@@ -1,5 +1,5 @@
-//! What a run takes of the heap, counted by an allocator that counts: nothing per packet in steady state, and how many bytes a
-//! flow and a packet in flight cost.
+//! Heap memory of a run, measured by a counting allocator: no allocation per packet in steady state, and the bytes per
+//! flow and per packet in flight.
 
 mod counting;
 
@@ -40,7 +40,8 @@ fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread)
     }
 }
 
-/// Ten times as long is ten times the packets, but not ten times the allocations: what grows in the first seconds is used again.
+/// A run of ten times the duration has ten times the packets, but not ten times the allocations: buffers of the first
+/// seconds are reused.
 #[test]
 fn nothing_is_allocated_per_packet() {
     for pacing in [Pacing::Off, Pacing::On] {
@@ -55,7 +56,7 @@ fn nothing_is_allocated_per_packet() {
     }
 }
 
-/// The same with a record of every segment sent: RACK, and BBRv3's samples of the rate of delivery.
+/// With a record of every segment sent, as for RACK and BBRv3's rate samples.
 #[test]
 fn nothing_is_allocated_per_packet_with_rack() {
     for algorithm in ["reno", "bbr3"] {
@@ -96,7 +97,7 @@ fn nothing_is_allocated_per_packet_on_links_that_vary() {
     assert!(long - short < 400, "{} more allocations for {} more packets", long - short, many - few);
 }
 
-/// Ten thousand flows that have not started yet, beside one that is at work; looked at while it is.
+/// Ten thousand flows that have not started yet, and one active flow. Measured during the run.
 #[test]
 fn an_idle_flow_takes_at_most_1152_bytes() {
     let held_during = |idle: u32| {

@@ -1,4 +1,4 @@
-//! Sources of frames, over links: what is sent when, and how long frames take. Worked by hand.
+//! Frame sources over links: sending times and frame delays. Expected values are calculated by hand.
 
 use fullpipe_sim::{Report, Scenario, Values, run};
 
@@ -42,7 +42,7 @@ fn a_frame_takes_until_its_last_packet_is_there() {
     assert_figures(&report, [10, 10, 40, 40], [18.0, 20.0, 20.0]);
 }
 
-/// The same over queues that are served, where packets wait for their turn, and where nothing is worked out ahead.
+/// Over served queues, where packets wait for their turn and no departure is computed in advance.
 #[test]
 fn every_queue_carries_frames() {
     for queue in ["codel", "fq-codel", "pie", "dualpi2"] {
@@ -65,8 +65,8 @@ fn packets_of_a_frame_follow_one_another_at_the_sources_rate() {
 }
 
 /// Each tenth of a second one frame of 9 packets at 800 kbit/s, 10 ms a packet, then one of 11, which takes longer than there is until
-/// the next is made: that one begins 10 ms late, and ends in time. Until then: 5 ms there, 1 ms on the link and 10 ms behind, after
-/// 80 ms of its own first, 100 ms for 11, and 10 and 80 for the late one.
+/// the next is made: that one begins 10 ms late, and ends in time. Until then: 5 ms there, 1 ms on the link and 10 ms
+/// behind, after 80 ms for the first, 100 ms for 11, and 10 and 80 for the late one.
 #[test]
 fn a_frame_waits_for_the_one_before() {
     let long = "rate = \"800 kbit/s\"\n\
@@ -117,7 +117,7 @@ fn several_sources_are_one_group() {
     assert_eq!(counts, [20, 20, 80, 80]);
 }
 
-/// A source without frames is what it was, and says nothing of them.
+/// A source without frames is unchanged, and has no frame columns.
 #[test]
 fn constant_rates_have_no_frames() {
     let report = simulate("duration = \"1 s\"", ROOM, "rate = \"4 Mbit/s\"");
@@ -127,7 +127,7 @@ fn constant_rates_have_no_frames() {
     assert_eq!(names.last().map(String::as_str), Some("mean_completion_s"));
 }
 
-/// Where there are frames, they have columns of their own in the table.
+/// With frames, the table has additional columns.
 #[test]
 fn frames_have_columns() {
     let report = simulate("duration = \"1 s\"", ROOM, CALL);

@@ -120,7 +120,7 @@ fn a_full_queue_drops_a_syn() {
     assert_eq!((report.links[0].forward.dropped_packets, report.packets.dropped), (1, 0));
 }
 
-/// Every web transfer has one of its own.
+/// Every web transfer has a handshake.
 #[test]
 fn every_transfer_has_a_handshake() {
     let mean = |handshake: bool| {

@@ -1,4 +1,4 @@
-//! Flows with `host = "linux"`, compared with what a Linux kernel does in the same network.
+//! Flows with `host = "linux"`, compared with a Linux kernel in an equal network.
 
 use fullpipe_sim::{Report, Scenario, run};
 

@@ -55,7 +55,7 @@ fn dctcp_without_ecn_is_reno() {
     assert_eq!(over("algorithm = \"dctcp\""), reno, "nothing marks");
 }
 
-/// Ten flows of CUBIC beside ten of L4S over DualPI2, so many milliseconds of base RTT.
+/// Ten flows of CUBIC versus ten of L4S over DualPI2, with a base RTT of `rtt_ms`.
 fn beside_cubic(l4s: &str, rtt_ms: u32) -> Report {
     report(&format!(
         "duration = \"120 s\"\nwarmup = \"40 s\"\npacket_size = 1500\n\

@@ -1,5 +1,5 @@
-//! What counts: the measuring window has its first instant and not its last, the same for every figure. Expected values are worked
-//! by hand: packets of 1000 bytes at 8 Mbit/s take a millisecond each.
+//! Measurement interval: it includes its first instant and not its last, for every metric. Expected values are
+//! calculated by hand: packets of 1000 bytes at 8 Mbit/s take a millisecond each.
 
 use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Recovery, Source, Spread, Tcp, Udp, Web};
 use fullpipe_sim::{FlowReport, LinkReport, PacketCount, Percentiles, Report, Scenario, Series, run};
@@ -11,7 +11,7 @@ fn simulate(scenario: &Scenario) -> Report {
     run(scenario, &mut |_| true).expect("nobody stops it")
 }
 
-/// Nothing crosses a link of so many Mbit/s and that delay, measured from `warmup` to `duration`.
+/// An idle link with a rate in Mbit/s and a delay, measured from `warmup` to `duration`.
 fn idle(mbps: u64, delay: u64, buffer: Buffer, warmup: u64, duration: u64) -> Scenario {
     Scenario {
         duration,
@@ -129,7 +129,8 @@ fn links_tell_what_they_carried_for_somebody() {
     assert_eq!(simulate(&scenario).flows[0].payload_goodput_bps, 0.0);
 }
 
-/// After a timeout Tahoe sends again what has arrived: 500 segments are of use, whatever crosses the link.
+/// After a timeout, Tahoe retransmits segments that have arrived. 500 segments are goodput, however many cross the
+/// link.
 #[test]
 fn what_comes_twice_is_carried_once() {
     let mut scenario = idle(8, 10 * MS, Buffer::Packets(4), 0, 10 * SECOND);
@@ -217,8 +218,8 @@ fn a_flow_that_stops_before_its_end_is_cut_off() {
     assert!(report.transfers[0].completion_s.is_nan() && report.transfers[0].slowdown.is_nan());
 }
 
-/// Ten segments at once into a buffer of four, and after 200 ms the timer: what was lost in the first transfer is not the second's,
-/// though the same connection carries both.
+/// Ten segments at once into a buffer of four, and after 200 ms the timer: losses of the first transfer do not count
+/// for the second, although one connection carries both.
 #[test]
 fn a_transfer_counts_its_own_losses() {
     let mut scenario = idle(8, 0, Buffer::Packets(4), 0, 60 * SECOND);
@@ -322,7 +323,8 @@ fn groups_of_datagrams_are_told_apart() {
     assert_eq!(report.packets, PacketCount { sent: 6, delivered: 6, dropped: 0, in_flight: 0 });
 }
 
-/// A datagram each millisecond on a link of 10 ms to another one, where nothing of it has come after 5.5 ms; one each 4 ms from nearby has.
+/// A datagram each millisecond on a link of 10 ms to another link, where no datagram has arrived after 5.5 ms. Of a
+/// source nearby with one each 4 ms, one has.
 #[test]
 fn what_is_between_two_links_is_in_flight() {
     let mut scenario = idle(8, 10 * MS, Buffer::Packets(9), 0, 5_500_000);
@@ -361,7 +363,8 @@ fn groups_of_transfers_are_told_apart() {
     assert!((three.mean_completion_s - 0.101).abs() < 1e-12, "{}", three.mean_completion_s);
 }
 
-/// What web transfers receive has the duplicates, as throughput has: what the link carried. Tahoe sends all beyond a hole again.
+/// Received data of web transfers includes duplicates, as the link's throughput does. Tahoe retransmits all data beyond
+/// a hole.
 #[test]
 fn transfers_receive_the_duplicates() {
     let mut scenario = idle(8, 20 * MS, Buffer::Packets(6), 0, 20 * SECOND);
@@ -415,7 +418,7 @@ fn a_links_samples_are_its_own() {
     assert_eq!(series.columns, columns);
 }
 
-/// What a link's series counts is what it counts in all, both ways: packets that come, that the queue drops and that it marks.
+/// The sums of a link's series equal its totals in both directions: arrivals, drops, and marks.
 #[test]
 fn what_series_count_adds_up() {
     for (queue, ecn) in [("codel", ", ecn = true"), ("red", ", ecn = true"), ("dualpi2", ""), ("step", "")] {
@@ -438,7 +441,8 @@ fn what_series_count_adds_up() {
     }
 }
 
-/// A transfer begun in the warm-up is none of the window's, one begun at the window's first instant is. One segment takes 100 ms.
+/// A transfer begun in the warm-up is not in the measurement interval; one begun at the interval's first instant is.
+/// One segment takes 100 ms.
 #[test]
 fn transfers_belong_to_the_window_they_begin_in() {
     let sessions = Arrivals::Sessions { sessions: 1, mean_gap: 1_000_000 * SECOND };
@@ -455,8 +459,8 @@ fn transfers_belong_to_the_window_they_begin_in() {
     }
 }
 
-/// Transfers near the end are not missed, though connections draw their access delays one after another: what crosses another link,
-/// however far its sender, changes nothing.
+/// Transfers near the end are counted, although connections draw their access delays one after another. Traffic on
+/// another link changes nothing, even with a distant sender.
 #[test]
 fn transfers_near_the_end_count_whatever_their_access_delay() {
     let mut scenario = idle(80, MS, Buffer::Unlimited, 0, 10 * SECOND);
@@ -469,8 +473,8 @@ fn transfers_near_the_end_count_whatever_their_access_delay() {
     assert_eq!(alone, simulate(&scenario).traffic);
 }
 
-/// One CUBIC flow over 50 Mbit/s and 600 ms loses thousands of packets in slow start, and repairs them while the window is open:
-/// what had arrived before is none of its goodput, which is what crossed the link.
+/// One CUBIC flow over 50 Mbit/s and 600 ms loses thousands of packets in slow start, and repairs them in the
+/// measurement interval. Data that had arrived before is not in its goodput, which equals the link's delivered data.
 #[test]
 fn goodput_stays_within_the_links_rate() {
     let mut scenario = idle(50, 300 * MS, Buffer::Packets(1875), 9 * SECOND, 12 * SECOND);
@@ -481,7 +485,8 @@ fn goodput_stays_within_the_links_rate() {
     assert!(goodput <= report.flows[0].throughput_bps);
 }
 
-/// Tahoe sends everything beyond a hole again: throughput has what the link carried, goodput has the flow's 2000 segments.
+/// Tahoe retransmits all data beyond a hole. Throughput is the data on the link, and goodput is the flow's 2000
+/// segments.
 #[test]
 fn throughput_has_the_duplicates() {
     let mut scenario = idle(8, 20 * MS, Buffer::Packets(6), 0, 20 * SECOND);
@@ -496,7 +501,8 @@ fn throughput_has_the_duplicates() {
     assert_eq!(link.arrived_packets, 2000 + flow.retransmits);
 }
 
-/// A packet a millisecond, told of 11 ms after it began to be sent, in rows of 10 ms: none, nine, and ten from then on.
+/// A packet per millisecond, acknowledged 11 ms after it began to be sent, in rows of 10 ms: none, nine, and then ten
+/// per row.
 #[test]
 fn goodput_over_time_is_what_was_told_of_since_the_row_before() {
     let mut scenario = idle(8, 5 * MS, Buffer::Packets(100), 0, 200 * MS);
@@ -517,8 +523,8 @@ fn goodput_over_time_is_what_was_told_of_since_the_row_before() {
     assert_eq!(goodput_over_time(&series, 1)[0], 0.0);
 }
 
-/// Whatever is lost, the rows together are what the receiver got but for what nobody has told the sender of yet; what is SACKed counts
-/// when that comes, so that no row of a flow in recovery is without.
+/// With any loss, the sum of the rows is the received data, except for data not yet acknowledged. SACKed data counts
+/// when the SACK arrives, so a flow in recovery has no empty row.
 #[test]
 fn goodput_over_time_adds_up_to_goodput() {
     for recovery in [Recovery::Sack, Recovery::NewReno, Recovery::Reno, Recovery::Rack] {

@@ -1,8 +1,8 @@
-//! What algorithms later than the papers' do with a link of their own.
+//! Later algorithms than the papers', alone on a link.
 
 use fullpipe_sim::{Report, Scenario, run};
 
-/// One flow, 10 Mbit/s, 100 ms, 1500 bytes, 200 s after 40 s of start-up; what the link and the flow are besides.
+/// One flow, 10 Mbit/s, 100 ms, 1500 bytes, 200 s after 40 s of start-up, with further keys of the link and the flow.
 fn alone(link: &str, flow: &str) -> Report {
     let text = format!(
         "duration = \"240 s\"\nwarmup = \"40 s\"\npacket_size = 1500\n\

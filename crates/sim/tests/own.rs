@@ -1,4 +1,4 @@
-//! Algorithms that are none of the crate's: named, checked, run, and stopped where they fail.
+//! Custom algorithms, not from the crate: named, checked, run, and stopped when they fail.
 
 use fullpipe_cc::algorithms::reno::Reno;
 use fullpipe_cc::params::{Group, Info, Kind, Param, Value};
@@ -74,7 +74,7 @@ const KINDS: [&str; 3] = [
     "recovery = \"sack\"\ndelayed_ack = true\nbyte_counting = true\necn = \"classic\"\nsize = \"2 MB\"",
 ];
 
-/// RFC 5681's policy is the same behind a pointer, whatever drives it.
+/// RFC 5681's rules give equal results behind a pointer, for every driver.
 #[test]
 fn reno_of_ones_own_is_reno() {
     for keys in KINDS {
@@ -92,7 +92,7 @@ fn reno_of_ones_own_is_reno() {
     }
 }
 
-/// Beside a foreign one the crate's own run as they do alone.
+/// With a custom algorithm as competitor, built-in algorithms run as without it.
 #[test]
 fn the_crates_own_are_the_same_beside_a_foreign_one() {
     let web = "[[web]]\nalgorithm = \"NAME\"\nsessions = 2\nmean_gap = \"100 ms\"\nmean_size = \"20 kB\"\n";
@@ -172,7 +172,7 @@ fn what_is_said_of_an_algorithm_is_checked() {
     }
 }
 
-/// A later one of the same name takes the place of the earlier.
+/// A later algorithm replaces an earlier one with its name.
 #[test]
 fn a_name_can_be_given_anew() {
     let mut catalogue = catalogue();
@@ -309,7 +309,7 @@ fn internals_cannot_be_called_like_other_columns() {
     }
 }
 
-/// What a run did stands: whoever goes on after it has failed gets the same answer.
+/// A failure is final: a caller that continues after it gets an equal answer.
 #[test]
 fn a_run_that_has_failed_stays_so() {
     let catalogue = Catalogue::builtin().with(&ODD, |_, _| Odd { then: f64::NAN, ..EVEN });
@@ -322,7 +322,7 @@ fn a_run_that_has_failed_stays_so() {
     assert_eq!(simulation.report().unwrap_err(), first);
 }
 
-/// `algorithm = { speed = "x.txt", params = { alpha = 2 } }`: the file says how fast.
+/// `algorithm = { speed = "x.txt", params = { alpha = 2 } }`: the file has the speed.
 #[derive(Debug)]
 struct Files;
 
@@ -367,7 +367,7 @@ fn a_source_names_algorithms_by_tables_of_its_own() {
     let read = |algorithm: &str| catalogue.read_toml_in(&text(algorithm), &folder);
     let (scenario, tree) = read(r#"{ speed = "x.txt", label = "l", params = { alpha = 2 } }"#).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
-    // The tree is whole, and so is what is written of the scenario.
+    // The tree is complete, and so is the written scenario.
     assert_eq!(catalogue.read_value(&tree).unwrap(), scenario);
     assert_eq!(catalogue.read_toml(&scenario.to_toml()).unwrap(), scenario);
     let report = run(&scenario, &mut |_| true).unwrap();

@@ -1,8 +1,9 @@
-//! What pacing does to a buffer, and that it changes nothing where it is off.
+//! Effect of pacing on a buffer, and no effect if it is off.
 
 use fullpipe_sim::{Report, Scenario, run};
 
-/// One Reno flow with a first window of 10 over 100 Mbit/s and 80 ms, so that 1000 packets are on their way, with so many packets of buffer.
+/// One Reno flow with a first window of 10 over 100 Mbit/s and 80 ms, so that 1000 packets are in flight, with a buffer
+/// of `buffer` packets.
 fn alone(pacing: &str, buffer: u32, seconds: u32, size: &str) -> Report {
     let text = format!(
         "duration = \"{seconds} s\"\nwarmup = \"0 s\"\n\
@@ -12,9 +13,9 @@ fn alone(pacing: &str, buffer: u32, seconds: u32, size: &str) -> Report {
     run(&Scenario::from_toml(&text).expect("a sound scenario"), &mut |_| true).expect("to its end")
 }
 
-/// 600 segments take windows of 10, 20, 40, 80, 160 and 320. Unpaced each ACK sends two at once, so that a window's second half waits: 10 in
-/// the round of 20 already, one more than there is room for beside those of that moment. Paced they leave at 2 windows a round trip, of
-/// 640 in 80 ms at most, where the link carries 1000.
+/// 600 segments take windows of 10, 20, 40, 80, 160, and 320. Without pacing, each ACK releases two at once, so half of
+/// a window waits. In the round of 20, that is 10 already, one more than there is room for with those of that moment.
+/// With pacing, they leave at 2 windows per round trip, at most 640 in 80 ms, and the link carries 1000.
 #[test]
 fn slow_start_over_a_small_buffer_loses_nothing_where_it_is_paced() {
     let lost =
@@ -39,7 +40,7 @@ fn a_paced_flow_uses_the_link() {
 
 #[test]
 fn an_algorithm_without_a_rate_is_not_paced_unless_asked() {
-    // As text: what is not known is NaN, which equals nothing.
+    // As text, because unknown values are NaN, and NaN does not equal NaN.
     let [unasked, off, on] = ["algorithm", "off", "on"].map(|pacing| format!("{:?}", alone(pacing, 100, 5, "")));
     assert!(unasked == off && on != off);
 }

@@ -248,7 +248,7 @@ fn a_transfer_over_quic_is_complete() {
     }
 }
 
-/// Both interfaces find the same window with the same losses, except where recoveries end differently.
+/// Both interfaces have equal windows with equal losses, except where recoveries end differently.
 #[test]
 fn newreno_by_packets_keeps_up_with_newreno_by_acks() {
     let (report, _) = checked("", "");

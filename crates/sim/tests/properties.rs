@@ -1,4 +1,4 @@
-//! What holds for every algorithm, every recovery and every scenario.
+//! Properties of every algorithm, every recovery, and every scenario.
 
 use fullpipe_cc::registry;
 use fullpipe_sim::scenario::{
@@ -132,7 +132,7 @@ proptest! {
         prop_assert_eq!(count.sent, count.delivered + count.dropped + count.in_flight);
     }
 
-    /// The same scenario gives the same bytes, again and on another thread.
+    /// A scenario gives equal bytes twice, and on another thread.
     #[test]
     fn runs_are_repeatable(scenario in scenario()) {
         let first = bytes(&simulate(&scenario));
@@ -165,9 +165,9 @@ proptest! {
         }
     }
 
-    /// What is received has been sent, what is new is no more than what is received, and a rate is no more than the slowest link's
-    /// but for one packet. After a warm-up it is no more than the last link's: what waits there when the warm-up ends may have come
-    /// over a slower one before.
+    /// Received data has been sent, goodput is at most throughput, and a rate is at most the slowest link's, plus one
+    /// packet. After a warm-up it is at most the last link's, because data waiting there at the end of the warm-up may
+    /// have crossed a slower link before.
     #[test]
     fn figures_of_flows_and_traffic_agree(mut scenario in scenario(), with_warmup in any::<bool>()) {
         scenario.warmup *= u64::from(with_warmup);
@@ -192,9 +192,10 @@ proptest! {
         }
     }
 
-    /// Windows never fall below a segment, and what is thought to be in flight never exceeds what the window has been; limited
-    /// transmit (RFC 3042) and the fast retransmission itself go beyond by three segments. Not so where recovery guesses from
-    /// duplicate ACKs alone what has left the network: when some of those are lost, Reno and NewReno count too much.
+    /// Windows never fall below a segment, and the estimated data in flight never exceeds the largest window. Limited
+    /// transmit (RFC 3042) and the fast retransmission add three segments. This does not hold if recovery estimates
+    /// from duplicate ACKs alone which segments have left the network: when ACKs are lost, Reno and NewReno count too
+    /// many.
     #[test]
     fn windows_bound_what_is_in_flight(scenario in scenario()) {
         let series = simulate(&scenario).flow_series;
@@ -210,9 +211,9 @@ proptest! {
                 flow = series.entity[row];
                 largest = 0.0;
             }
-            // Between two samples 5 ms apart slow start may add the segments that 5 ms of the fastest link acknowledge. ACKs that have
-            // waited in a queue come faster than that; a window that they blow up before it is cut was no more than twice what it
-            // was cut to.
+            // Between two samples 5 ms apart, slow start may add the segments that 5 ms of the fastest link
+            // acknowledge. ACKs that have waited in a queue arrive faster. A window that they increase before it is cut
+            // was at most twice the window after the cut.
             largest = largest.max(cwnd[row]).max(2.0 * ssthresh[row]);
             let room = largest + 30e6 * 0.005 / 8000.0 + 3.0;
             let bounded = !knows[flow as usize] || in_flight[row] <= room;
@@ -220,7 +221,7 @@ proptest! {
         }
     }
 
-    /// A finite flow that completes has delivered exactly what it had to send.
+    /// A finite flow that completes has delivered exactly its data.
     #[test]
     fn finite_flows_deliver_their_size(size in 1u64..400, seed in 0..=i64::MAX as u64, loss in 0.0..0.05f64) {
         for info in registry::ALL {
@@ -326,8 +327,8 @@ fn an_ack_comes_before_the_timer_of_the_same_moment() {
     assert_eq!((report.flows[0].completion_s, report.flows[0].timeouts), (1.0, 0));
 }
 
-/// Nothing changes where the RTT passes the second that RFC 6298 rule 2.1 waits before the first sample: paths of 980 ms, 1 s and
-/// 20 s begin without a timeout, and with the same windows in the same number of round trips.
+/// Nothing changes at an RTT of one second, which RFC 6298 rule 2.1 waits before the first sample. Paths of 980 ms, 1
+/// s, and 20 s begin without a timeout, and with equal windows in an equal number of round trips.
 #[test]
 fn long_paths_begin_without_a_timeout() {
     let sent = |delay: u64| {

@@ -1,10 +1,10 @@
-//! Queueing disciplines under TCP: what a whole run shows of delay, loss, marks and shares.
+//! Queue disciplines under TCP: delay, loss, marks, and shares of a whole run.
 
 use fullpipe_sim::queues;
 use fullpipe_sim::{FlowReport, Report, Scenario, run};
 
-/// Packets of 1000 bytes over one link of 20 Mbit/s, 400 us each, for so many seconds, the first 20 left out. `link` has the keys
-/// delay, buffer and queue, `flows` the tables of what crosses it.
+/// Packets of 1000 bytes over one link of 20 Mbit/s, 400 us each, for a number of seconds, without the first 20. `link`
+/// has the keys delay, buffer, and queue; `flows` has the tables of the traffic.
 fn simulate(seconds: u32, link: &str, flows: &[&str]) -> Report {
     let flows: String = flows.iter().map(|keys| format!("[[flows]]\nrecovery = \"sack\"\n{keys}\n")).collect();
     report(&format!(
@@ -23,7 +23,8 @@ fn mean_delay_s(report: &Report) -> f64 {
     report.links[0].forward.mean_queue_packets * PACKET_S
 }
 
-/// What a flow waits for on average, besides the way there and back, its own transmission and that of its ACK of 40 bytes.
+/// Mean waiting time of a flow: its RTT without the path's delays, its own transmission, and that of its ACK of 40
+/// bytes.
 fn mean_wait_s(flow: &FlowReport) -> f64 {
     flow.mean_rtt_s - flow.base_rtt_s - PACKET_S * 1.04
 }
@@ -57,10 +58,11 @@ fn with_a_sparse_flow(queue: &str) -> Report {
     simulate(220, &link, &["algorithm = \"reno\"", "algorithm = \"cubic\"", sparse])
 }
 
-/// RFC 8290 section 4.2: queues are served in turn by bytes, so that what a flow gets does not hang on how hard it pushes; the queue of
-/// a flow that has just begun to send goes first, behind the packet being sent alone. Over drop-tail CUBIC takes several times what Reno
-/// gets, and everybody waits for the whole queue. Over FQ-CoDel each has its half while both have packets waiting; what Reno leaves of
-/// its half when its window has been cut, a quarter at most, is CUBIC's.
+/// RFC 8290 section 4.2: queues are served in turn by bytes, so the share of a flow does not depend on its
+/// aggressiveness. The queue of a flow that has just begun to send is served first, behind only the packet being sent.
+/// Over drop-tail, CUBIC takes several times Reno's share, and all flows wait for the whole queue. Over FQ-CoDel, each
+/// has its half while both have packets waiting. CUBIC also takes the part of Reno's half that is free after a cut, a
+/// quarter at most.
 #[test]
 fn fq_codel_gives_reno_as_much_as_cubic_and_a_sparse_flow_its_turn_at_once() {
     let [drop_tail, fq_codel] = ["drop-tail", "fq-codel"].map(with_a_sparse_flow);
@@ -72,9 +74,9 @@ fn fq_codel_gives_reno_as_much_as_cubic_and_a_sparse_flow_its_turn_at_once() {
     assert!((0.0..=PACKET_S).contains(&wait), "{wait}");
 }
 
-/// Bufferbloat: a buffer of half a second. Four flows keep it full to the last packet over drop-tail, but for what a loss of theirs
-/// takes out. RFC 8289 section 3.2: the standing queue is what CoDel keeps at its target of 5 ms; RFC 8033 section 4.2: PIE holds the
-/// mean delay at its reference of 15 ms. The queue that is full at the end of slow start is left out.
+/// Bufferbloat: a buffer of half a second. Over drop-tail, four flows keep it full except after their losses. RFC 8289
+/// section 3.2: CoDel keeps the standing queue at its target of 5 ms. RFC 8033 section 4.2: PIE holds the mean delay at
+/// its reference of 15 ms. The full queue at the end of slow start is not measured.
 #[test]
 fn codel_and_pie_keep_the_queue_near_their_targets_where_drop_tail_fills_the_buffer() {
     let flows = "algorithm = \"reno\"\ncount = 4\nstart = \"0 s..1 s\"\nprocessing_time = \"400 us\"";
@@ -113,7 +115,8 @@ fn flows_that_are_marked_lose_nothing() {
     }
 }
 
-/// What is not ECN-capable is dropped by the same queues, or waits, and is never marked; ACKs on their way back are not either.
+/// Packets that are not ECN-capable are dropped by those queues, or wait, and are never marked. Neither are ACKs in the
+/// reverse direction.
 #[test]
 fn what_is_not_ecn_capable_is_not_marked() {
     for queue in MARKING {
@@ -151,8 +154,8 @@ fn classic_ecn_halves_the_window_once_a_round_trip() {
     assert!(report.links[0].forward.marked_packets as usize > 5 * cuts.len());
 }
 
-/// RFC 9332: what is ECT(1) waits in a queue of its own, which is marked from 0.8 ms of waiting on; the Classic flow beside it keeps
-/// its queue at the target of 15 ms.
+/// RFC 9332: ECT(1) packets wait in a separate queue, which marks from 0.8 ms of waiting. The competing Classic flow
+/// keeps its queue at the target of 15 ms.
 #[test]
 fn l4s_waits_less_than_a_millisecond_beside_a_classic_flow() {
     let classic = "algorithm = \"cubic\"";
@@ -172,9 +175,9 @@ fn l4s_waits_less_than_a_millisecond_beside_a_classic_flow() {
     assert!(mean_wait_s(&report.flows[1]) > 0.01, "{}", mean_wait_s(&report.flows[1]));
 }
 
-/// Random choices come from the seed alone: the same bytes again, others with another seed where there are any. The flows begin one
-/// after another, so that none tie. DualPI2 spaces its marks
-/// evenly, and FQ-CoDel's salt makes no difference to three flows in queues of their own.
+/// Random choices depend only on the seed: equal bytes with an equal seed, and others with another seed if there is a
+/// random choice. The flows begin one after another, so that there are no ties. DualPI2 spaces its marks evenly, and
+/// FQ-CoDel's salt has no effect on three flows in separate queues.
 #[test]
 fn every_queue_repeats_itself() {
     for info in queues::ALL {

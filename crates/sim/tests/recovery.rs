@@ -1,4 +1,4 @@
-//! Recoveries beside each other in whole runs.
+//! Comparison of recoveries in whole runs.
 
 use fullpipe_sim::{Report, Scenario, run};
 
@@ -39,7 +39,8 @@ fn lost_retransmissions_cost_rack_no_timeouts() {
     assert!(rack >= sack, "{rack} with RACK, {sack} with SACK");
 }
 
-/// Proportional rate reduction changes when a segment goes in recovery, not what a recovery repairs: as many timeouts, within chance.
+/// Proportional rate reduction changes when a segment leaves in recovery, not which segments are repaired: as many
+/// timeouts, within the random variation.
 #[test]
 fn proportional_rate_reduction_repairs_as_much() {
     let ((timeouts, without), (timeouts_with, with)) = (over_seeds("\"sack\""), over_seeds("\"sack\"\nprr = true"));

@@ -89,7 +89,8 @@ fn window_after_idle_time(idle: &str) -> f64 {
     cwnd[600]
 }
 
-/// RFC 5681 section 4.1: the restart window is min(IW, cwnd). Linux: 5 s are 20 timeouts of about 250 ms, so it is the same.
+/// RFC 5681 section 4.1: the restart window is min(IW, cwnd). Linux: 5 s are 20 timeouts of about 250 ms, so the result
+/// is equal.
 #[test]
 fn idle_time_lowers_the_window_by_the_rule() {
     assert_eq!(window_after_idle_time("rfc5681"), 10.0);

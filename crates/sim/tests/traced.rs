@@ -1,5 +1,6 @@
-//! A drop-tail link with a trace works out when a packet leaves as soon as it comes: the report is the same, to the last bit, where it is
-//! served instead, one turn after another. Everything happens on whole milliseconds, as opportunities do, so that ties are the rule.
+//! A drop-tail link with a trace computes the departure of a packet when it arrives. The report equals, to the last
+//! bit, that of a link served one packet after another. All events are on whole milliseconds, as opportunities are, so
+//! that there are many ties.
 
 use fullpipe_cc::registry;
 use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, Source, Spread, Tcp, Trace, Udp, Web};
@@ -76,7 +77,7 @@ fn flows() -> impl Strategy<Value = FlowGroup> {
     })
 }
 
-/// Of a packet each so many milliseconds.
+/// A source with a packet every given number of milliseconds.
 fn udp() -> impl Strategy<Value = Udp> {
     (1u64..5, 100u32..2000, any::<bool>(), path(), 1u32..4).prop_map(|(gap, packet_size, reverse, path, count)| Udp {
         rate_bps: u64::from(packet_size) * 8_000 / gap,

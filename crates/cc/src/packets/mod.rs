@@ -1,7 +1,7 @@
 //! Packet-level congestion control: one call for each packet sent, each ACK, each loss, in bytes and nanoseconds. QUIC stacks work so.
 //!
-//! A controller implements [`PacketControl`]. Three methods are required. The transport keeps all counters ([`Path`]), so that a
-//! controller needs no packet map of its own. AIMD:
+//! A controller implements [`PacketControl`]. Three methods are required. The transport keeps all counters ([`Path`]),
+//! so that a controller needs no packet map. AIMD:
 //!
 //! ```
 //! use fullpipe_cc::packets::{Acked, Lost, PacketControl, Path, Rtt};

@@ -33,7 +33,7 @@ pub fn scenario(number: u64) -> Scenario {
 /// drawn from it too.
 struct Dice {
     state: u64,
-    /// One value in so many is an unusual one: where all are, little happens.
+    /// Of this many values, one is unusual. If all were unusual, most runs would have few events.
     usual: u64,
 }
 
@@ -109,11 +109,11 @@ impl Dice {
         if scenario.flows.is_empty() && scenario.udp.is_empty() && scenario.web.is_empty() {
             scenario.flows.push(self.flows(&scenario.links));
         }
-        // No die of its own: scenarios stay what they were.
+        // Without a random number, so that other scenarios do not change.
         scenario.measure_jitter = scenario.seed % 4 == 1;
         make_room(&mut scenario);
         self.time(&mut scenario);
-        // Last, for the same reason.
+        // Last, for that reason, too.
         self.sources(&mut scenario);
         scenario
     }
@@ -386,7 +386,8 @@ impl Dice {
         }
     }
 
-    /// Law of a time. A run has so many packets at most, so periods of 1 us would be most of its events.
+    /// Distribution of a time. The number of packets of a run is limited, so periods of 1 us would be most of its
+    /// events.
     fn law(&mut self) -> Law {
         let (a, b) = (self.any(MS..=LONGEST, MS..=SECOND), self.any(MS..=LONGEST, MS..=SECOND));
         match self.bits() % 5 {
@@ -488,7 +489,7 @@ impl Dice {
     }
 }
 
-/// Datagrams fit the buffers they meet, and bursts stay within what a scenario may send.
+/// Makes datagrams fit their buffers, and limits bursts to the allowed size.
 fn make_room(scenario: &mut Scenario) {
     for source in &scenario.udp {
         for &link in &source.path {

@@ -10,7 +10,7 @@ fn scenario(duration: &str, link: &str, traffic: &str) -> Scenario {
     Scenario::from_toml(&text).expect("valid")
 }
 
-/// Runs it; gives up after so many times 16,384 events.
+/// Runs it. Gives up after `patience` times 16,384 events.
 fn bounded(scenario: &Scenario, patience: usize) -> Result<Report, Stopped> {
     let mut calls = 0;
     run(scenario, &mut |_| {
@@ -57,7 +57,7 @@ fn a_queue_of_centuries_is_a_queue() {
     let mut slow = scenario("1000000 s", "rate = \"1 bit/s\"", flows);
     slow.packet_size = 65_535;
     let report = bounded(&slow, 100).expect("an end");
-    // One has been sent after 524,280 s; what was sent besides, again and again, waits behind it.
+    // One has been sent after 524,280 s. All retransmissions wait behind it.
     let waiting = report.packets.in_flight;
     assert_eq!((report.packets.delivered, report.packets.dropped), (1, 0));
     assert!(waiting >= 100_000 && report.links[0].forward.max_queue_packets >= waiting, "{:?}", report.links[0]);
@@ -106,7 +106,7 @@ fn rare_transfers_are_rare() {
     assert!((1..=2).contains(&report.packets.sent), "{:?}", report.packets);
 }
 
-/// Datagrams end with the run, whatever their `stop`, although the loop goes on for a sender far away.
+/// Datagrams end with the run, with or without `stop`, although the loop continues for a distant sender.
 #[test]
 fn datagrams_end_with_the_run() {
     let udp = |stop: &str| {
@@ -117,7 +117,7 @@ fn datagrams_end_with_the_run() {
     assert_eq!(udp("stop = \"50 s\""), udp(""));
 }
 
-/// What is told of the time reached is that of the next event, also where only timers are left.
+/// The reported time is that of the next event, also if only timers are left.
 #[test]
 fn progress_is_that_of_timers_too() {
     let udp = "[[udp]]\nrate = \"800 Mbit/s\"";

@@ -1,4 +1,4 @@
-//! What holds of the report of every scenario.
+//! Invariants of the report of every scenario.
 
 use fullpipe_sim::scenario::{Arrivals, Buffer, EcnMode, Link, Source};
 use fullpipe_sim::{
@@ -11,8 +11,8 @@ const AWAITED: &[&str] = &[];
 /// Rounding of sums of doubles.
 const ROUNDING: f64 = 1e-9;
 
-/// Runs `scenario`; says what does not hold of its report, and nothing of one that was given up at the watch's call number
-/// `patience`, of which there is one every some thousands of events.
+/// Runs `scenario`. Returns the violated invariants. Returns an empty list if the run was stopped at call `patience` of
+/// the watch, which is called every few thousand events.
 pub fn broken(scenario: &Scenario, patience: usize) -> Vec<String> {
     let mut findings = Findings::default();
     if let Ok(report) = bounded_run(scenario, patience, &mut findings) {
@@ -114,7 +114,7 @@ impl Findings {
                 let lost = direction.dropped_packets + direction.wire_lost_packets;
                 self.expect("utilization from 0 to 1", (0.0..=1.0).contains(&utilization), direction);
                 self.expect("loss rate from 0 to 1", (0.0..=1.0).contains(&loss_rate), direction);
-                // What was in the queue when the window began may be dropped in it.
+                // Packets in the queue at the begin of the measurement interval may be dropped in it.
                 self.expect("no more lost than there was", lost <= arrived + most, direction);
                 let rate = if lost == 0 { 0.0 } else { lost as f64 / arrived.max(lost) as f64 };
                 let marking =
@@ -135,7 +135,7 @@ impl Findings {
                     Buffer::Unlimited if link.policer.is_some() || !link.queue.is_drop_tail() => {}
                     Buffer::Unlimited => self.expect("unlimited", direction.dropped_packets == 0, direction),
                 }
-                // What was sent in the window was in the queue when it began, or came later.
+                // Packets sent in the interval were in the queue at its begin, or arrived later.
                 let largest = scenario.udp.iter().map(|udp| udp.packet_size).max().unwrap_or(0);
                 let largest = largest.max(scenario.packet_size).max(scenario.ack_size);
                 let each = (8e9 * f64::from(largest) / link.rate_bps as f64).ceil();
@@ -275,7 +275,7 @@ impl Findings {
                     | "reverse_arrived_packets"
                     | "reverse_dropped_packets"
                     | "reverse_marked_packets" => |x: f64| (0.0..1e13).contains(&x),
-                    // An ACK may tell of many segments in an interval that is as short as may be.
+                    // An ACK may acknowledge many segments in an interval of any length.
                     "goodput_bps" => |x: f64| x >= 0.0 && x.is_finite(),
                     "ssthresh_packets" | "rtt_s" => |x: f64| x.is_nan() || (x > 0.0 && x.is_finite()),
                     _ => |x: f64| !x.is_infinite(),
@@ -307,8 +307,8 @@ fn shortest_round_trip(link: &Link) -> u64 {
     shortest(link) + shortest(link.direction(true))
 }
 
-/// What a direction of a link carries, and one packet more: what was sent before the window may arrive in it.
-/// No bound where packets may arrive closer together than they were sent.
+/// Capacity of a link's direction plus one packet: packets sent before the interval may arrive in it. No bound if
+/// packets may arrive closer together than they were sent.
 fn capacity(link: &Link, scenario: &Scenario, size: u32) -> f64 {
     let even = link.trace.is_none() && link.schedule.changes.is_empty();
     if !even || (link.jitter, link.reorder, link.aggregation) != (None, None, None) {
@@ -318,8 +318,8 @@ fn capacity(link: &Link, scenario: &Scenario, size: u32) -> f64 {
     (link.rate_bps as f64 + packet) * (1.0 + ROUNDING)
 }
 
-/// Whether data that crosses this direction of a link goes on to another: what waited there when the window began has crossed this one
-/// before.
+/// Whether data that crosses this direction of a link continues to another link. Data that waited there at the begin of
+/// the interval has crossed this one before.
 fn carries_on(scenario: &Scenario, number: usize, reverse: bool) -> bool {
     let tcp = scenario.flows.iter().map(|group| &group.tcp).chain(scenario.web.iter().map(|web| &web.tcp));
     let ways = tcp.map(|tcp| (&tcp.path, tcp.reverse)).chain(scenario.udp.iter().map(|udp| (&udp.path, udp.reverse)));

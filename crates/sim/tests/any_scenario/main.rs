@@ -1,5 +1,5 @@
-//! Any valid scenario runs to its end, overflows nothing, gives the same bytes again, and its report makes sense. Scenarios are
-//! drawn from numbers; `FULLPIPE_SCENARIOS=0..50000` (or any other numbers) runs those instead of the standing ones.
+//! Every valid scenario runs to its end, overflows nothing, is deterministic, and has a consistent report. Scenarios
+//! are generated from numbers; `FULLPIPE_SCENARIOS=0..50000` (or other numbers) replaces the default ones.
 
 mod dice;
 mod extremes;
@@ -20,7 +20,7 @@ const STANDING: Range<u64> = 0..4000;
 /// When a run is given up: 16,384 events times this.
 const PATIENCE: usize = 20;
 
-/// So many are shown; the first tells most.
+/// Number of failures that are printed. The first is the simplest.
 const SHOWN: usize = 5;
 
 #[test]
@@ -43,7 +43,7 @@ fn asked_for() -> Range<u64> {
     number(from)..number(to)
 }
 
-/// What is wrong, if anything is.
+/// Error of a scenario, if there is one.
 fn fault(scenario: &Scenario) -> Option<String> {
     let checked = catch_unwind(AssertUnwindSafe(|| {
         if Scenario::from_toml(&scenario.to_toml()).as_ref() != Ok(scenario) {

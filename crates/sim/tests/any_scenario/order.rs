@@ -123,7 +123,7 @@ fn metrics_by_name_do_not_depend_on_the_written_order() {
     assert!(compared > 200, "{compared}");
 }
 
-/// A group of n flows is n tables of one flow, and a link that nobody crosses changes no flow.
+/// A group of n flows equals n tables of one flow, and an unused link changes no flow.
 #[test]
 fn a_count_is_as_many_tables_and_an_unused_link_is_nothing() {
     let mut compared = 0;
@@ -184,8 +184,8 @@ fn access_links_of_one_interval_share_the_link_behind() {
     }
 }
 
-/// Of 300 flows the best ten differ from seed to seed: nobody wins by its name. A given flow is among them with probability 1/30, and in
-/// more than 5 of 20 seeds with probability 2e-5.
+/// Of 300 flows the best ten differ from seed to seed: no flow has an advantage by its name. A given flow is among them
+/// with probability 1/30, and in more than 5 of 20 seeds with probability 2e-5.
 #[test]
 fn no_flow_is_among_the_best_by_its_name() {
     let mut best = vec![0; 300];

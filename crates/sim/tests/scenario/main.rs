@@ -135,7 +135,7 @@ fn every_tcp_key_is_read() {
     assert_eq!(group.start, Spread { low: SECOND, high: 2 * SECOND });
 }
 
-/// `host = "linux"` in full, by what Linux documents; HyStart is its CUBIC's own. Any key may still be set.
+/// `host = "linux"` in full, by Linux's documentation; HyStart is its CUBIC's own. Any key may still be set.
 #[test]
 fn a_linux_host_is_a_preset_of_keys() {
     let read = |flow: &str| parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\n{flow}"));

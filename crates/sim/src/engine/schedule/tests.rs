@@ -19,7 +19,7 @@ fn identity(number: u32) -> Identity {
     Identity::NONE.number(number.into())
 }
 
-/// A schedule with so many streams, and flows of the numbers below 8.
+/// Schedule with `streams` streams, and flows with numbers below 8.
 fn with_streams(streams: u32) -> Schedule {
     let mut schedule = Schedule::new(TIES);
     (0..streams).for_each(|number| assert_eq!(schedule.add_stream(identity(number)), number));
@@ -126,8 +126,8 @@ proptest! {
     }
 }
 
-/// So many packets under way, each sent again as soon as it arrives, for the delay that `delay` says by the number of packets so far:
-/// how many times the width changed, and how many packets were sorted anew for each that arrived.
+/// Holds `held` packets in flight. Each is sent again when it arrives, with a delay of `delay(n)` after n packets.
+/// Returns the number of width changes, and the number of re-sorted packets per arrival.
 fn refilings(held: u32, packets: u32, delay: impl Fn(u32) -> Nanos) -> (usize, f64) {
     let mut schedule = with_streams(2);
     let streams = [0, 1];
@@ -142,8 +142,8 @@ fn refilings(held: u32, packets: u32, delay: impl Fn(u32) -> Nanos) -> (usize, f
     (times, moved as f64 / f64::from(packets))
 }
 
-/// No load makes the calendar sort more packets anew than pass through it, nor go on changing its width: steady ones, a queue
-/// that swells and drains as a sawtooth does, and two paths of different lengths.
+/// For every load, the calendar re-sorts fewer packets than pass through it, and its width settles. Loads: constant, a
+/// queue that grows and drains as a sawtooth, and two paths of different lengths.
 #[test]
 fn the_width_settles_whatever_the_load() {
     const PACKETS: u32 = 400_000;
@@ -176,8 +176,8 @@ fn nothing_passes_what_the_open_slice_had_no_place_for() {
     assert_eq!([take(&mut schedule), take(&mut schedule)], [Some((5000, 1000)), Some((5000, 1001))]);
 }
 
-/// Hosts that take up to 240 us at the ends of a path of 120 ms: whatever the width, what comes soon and what comes late has a place,
-/// and hardly a packet goes to a heap.
+/// Hosts with a processing time of up to 240 us at the ends of a path of 120 ms. For every width, early and late
+/// arrivals have a slot, and almost no packet goes to a heap.
 #[test]
 fn short_waits_among_long_ones_need_no_heap() {
     const PACKETS: u64 = 200_000;

@@ -1,6 +1,6 @@
-//! A policer: what comes faster than its rate is dropped before it reaches the queue. A token bucket without a queue (RFC 2697
-//! section 2 describes the bucket): it holds `burst` bytes at most, and at first; tokens come in at `rate`, and a packet passes if
-//! there are as many as it has bytes, which it takes.
+//! Policer: drops packets above its rate before they reach the queue. A token bucket without a queue (RFC 2697 section
+//! 2 describes the bucket). It holds at most `burst` bytes, and is full at first. Tokens arrive at `rate`. A packet
+//! passes if the bucket has as many tokens as the packet has bytes, and takes them.
 
 use crate::scenario;
 use fullpipe_cc::Nanos;
@@ -9,7 +9,7 @@ use fullpipe_cc::Nanos;
 #[derive(Debug)]
 pub struct Policer {
     rate_bps: u64,
-    /// Capacity and contents, 10^-9 bits: what a rate of 1 bit/s brings in a nanosecond.
+    /// Capacity and content in 10^-9 bits: 1 bit/s adds one of them per nanosecond.
     most: u128,
     tokens: u128,
     /// Up to when tokens have come in.

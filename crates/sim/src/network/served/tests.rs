@@ -8,7 +8,7 @@ use proptest::prelude::*;
 /// Of each packet when it has been sent, or that it is lost; and the figures.
 type Outcome = (Vec<Option<Nanos>>, String);
 
-/// What comes: when, of what size, and whether after the turns of that moment.
+/// Arrival: its time, its size, and whether it comes after the departures at that time.
 type Arrival = (Nanos, u32, bool);
 
 fn served(link: &Link, arrivals: &[Arrival], window: Window) -> Outcome {

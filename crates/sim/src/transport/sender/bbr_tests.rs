@@ -1,8 +1,9 @@
-//! draft-ietf-ccwg-bbr's example test cases (its appendix of July 2026), one test each and named alike, and what holds of both BBRs
-//! whatever the path: a sender over a bottleneck that can change, lose, hold back and police, and an application that can pause.
+//! draft-ietf-ccwg-bbr's example test cases (its appendix of July 2026), with one test of equal name each, and
+//! properties of both BBRs on every path. A sender uses a bottleneck with changing rate, loss, delay, and policing. Its
+//! application can pause.
 //!
-//! Unless a test says otherwise: 20 Mbit/s of 1500-byte segments, which are 1666.7 a second, over 40 ms, which are a BDP of 66.7; a buffer of
-//! 2000. ProbeRTT comes only where a test is about it.
+//! The default is 20 Mbit/s of 1500-byte segments, which are 1666.7 per second, and an RTT of 40 ms, which gives a BDP
+//! of 66.7, with a buffer of 2000. ProbeRTT occurs only in tests about it.
 
 mod path;
 
@@ -81,7 +82,8 @@ fn exiting_drain_based_on_inflight() {
     assert!([DOWN, CRUISE].contains(&path.phase()));
 }
 
-/// A tenth less is not enough where Drain sends at half the rate: what is in flight would still leave. With less than half it does not.
+/// A tenth less is not enough where Drain sends at half the rate: the data in flight could still leave. With less than
+/// half it does not.
 #[test]
 fn exiting_drain_based_on_time() {
     let mut path = Path::steady();
@@ -89,7 +91,7 @@ fn exiting_drain_based_on_time() {
     path.changes_to(0.45 * 20e6);
     let begun = path.sender.round;
     assert!(path.runs(5.0, |path| path.phase() != DRAIN));
-    // The round begun before, three of its own, and the next has begun.
+    // The round begun before, three more, and the next has begun.
     assert_eq!(path.sender.round - begun, 4);
     assert!(path.in_flight() > path.bdp());
     assert_eq!(path.phase(), DOWN);
@@ -147,7 +149,8 @@ fn exiting_probe_down_on_inflight() {
     assert_eq!(path.phase(), CRUISE);
 }
 
-/// A tenth less is what DOWN sends, less the pacing margin: the queue would leave within the time. With 15 % less it does not.
+/// DOWN sends a tenth less, minus the pacing margin, so the queue could drain within the time. With 15 % less it does
+/// not.
 #[test]
 fn exiting_probe_down_after_max_time() {
     let mut path = Path::steady();
@@ -299,7 +302,7 @@ fn handling_token_bucket_policers() {
     assert!(lost < 0.05 && goodput > 0.8 * 10e6, "{lost} {goodput}");
 }
 
-/// In UP one segment in eight comes 30 ms late: more than 2 % of what is in flight seem lost.
+/// In UP one segment in eight comes 30 ms late: more than 2 % of the data in flight seem lost.
 #[test]
 fn handling_spurious_fast_recovery() {
     let mut path = Path::steady();
@@ -382,8 +385,8 @@ fn the_first_bbr_heeds_no_losses() {
     assert!(used[0] > 0.8 && used[1] < 0.8 * used[0], "{used:?}");
 }
 
-/// ProbeRTT of BBRv1 takes 200 ms and up to a round trip, in which what is in flight leaves, every 10 s: 2.4 %. A round trip is of 40 ms, and of
-/// a quarter of that more behind a phase of 5/4.
+/// ProbeRTT of BBRv1 takes 200 ms, and up to a round trip in which the data in flight leaves, every 10 s: 2.4 %. A
+/// round trip has 40 ms, and a quarter of that more after a phase of 5/4.
 #[test]
 fn what_probe_rtt_of_the_first_bbr_takes() {
     let mut path = Path::of("bbr", &[], 1);

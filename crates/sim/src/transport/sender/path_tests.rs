@@ -1,4 +1,4 @@
-//! A connection over a path that loses and delays the segments it is told to, timers included: what time-based recovery does.
+//! A connection over a path with configured losses and delays, including timers: tests of time-based recovery.
 
 use super::*;
 use crate::packet::{AckNote, SackBlocks};
@@ -30,13 +30,13 @@ struct Path {
     losses: BTreeMap<u64, u32>,
     /// How much later each of these arrives when it is sent first.
     late: BTreeMap<u64, Nanos>,
-    /// What is sent as one of these tells nothing: its ACK is lost.
+    /// Transmissions whose ACK is lost.
     untold: BTreeSet<u64>,
     /// Nothing arrives before.
     held_until: Nanos,
     /// When the pacer lets the next segment leave.
     wake_at: Nanos,
-    /// What was sent when, milliseconds.
+    /// Sent segments with times in milliseconds.
     log: Vec<(Nanos, u64)>,
 }
 
@@ -180,7 +180,8 @@ fn a_probe_shows_the_losses_before_it() {
     assert_eq!((path.now / MS, path.timeouts()), (600, 0));
 }
 
-/// Nothing of a flight arrives: the probe goes after two round trips of the handshake, 200 ms, and precedes the timer of three.
+/// All segments of a flight are lost. The probe leaves after two round trips of the handshake, 200 ms, and precedes the
+/// timer of three.
 #[test]
 fn the_first_flight_is_probed_for_after_two_round_trips_of_the_handshake() {
     let path = Path::new(Recovery::Rack, 2, 2).losing(&[(0, 1), (1, 1)]).run();
@@ -199,10 +200,10 @@ fn a_lost_retransmission_is_sent_again() {
     assert_eq!((sack.sent(0).len(), sack.timeouts()), (3, 1));
 }
 
-/// RFC 5681 section 4.3: losses in two windows are two cuts. 0 is lost twice, so that its recovery, which begins at 100 ms and is over
-/// when 12 is next, takes until 300 ms: 10, then 5 segments. Of what goes at 100 ms after it began, 12 is lost, found at 200 ms and sent
-/// again; it is under way when the recovery is over, and the window is halved once more. Where 5 of the first window is lost instead, one
-/// cut is all.
+/// RFC 5681 section 4.3: losses in two windows cause two cuts. Segment 0 is lost twice, so its recovery lasts from 100
+/// ms to 300 ms, when 12 is next: 10, then 5 segments. Segment 12, sent at 100 ms after recovery began, is lost, and
+/// found and retransmitted at 200 ms. It is in flight when recovery ends, and the window is halved once more. If 5 of
+/// the first window is lost instead, there is only one cut.
 #[test]
 fn a_loss_in_the_window_after_is_a_second_cut() {
     let path = |losses: &[(u64, u32)]| Path::new(Recovery::Rack, 10, 60).losing(losses);
@@ -216,9 +217,10 @@ fn a_loss_in_the_window_after_is_a_second_cut() {
     }
 }
 
-/// RFC 8985 section 6.2: once a segment has been seen to come late, others are waited for: a quarter of the least RTT, 25 ms. Segment 8
-/// comes 1 ms late and nothing is sent again (fewer than three have overtaken it); then 40 comes 20 ms late, and more than three have:
-/// a fast retransmission of RFC 6675, none of RACK's.
+/// RFC 8985 section 6.2: after a late segment, the sender waits for others by a quarter of the minimum RTT, 25 ms.
+/// Segment 8 arrives 1 ms late, and nothing is retransmitted, because fewer than three segments have overtaken it.
+/// Segment 40 arrives 20 ms late, after more than three: a fast retransmission of RFC 6675, and no retransmission by
+/// RACK.
 #[test]
 fn reordering_is_waited_for() {
     let path = |recovery| Path::new(recovery, 10, 200).delaying(&[(8, MS), (40, 20 * MS)]).run();
@@ -227,8 +229,9 @@ fn reordering_is_waited_for() {
     assert!(rack.sender.cc.ssthresh().is_infinite() && sack.sender.cc.ssthresh().is_finite());
 }
 
-/// 40 comes 60 ms late: it is sent again after 25 ms, needlessly. The ACK of the original says so by its timestamp (RFC 3522), and the
-/// windows are what they were (RFC 4015): by then 39 ACKs of new data have grown the first window of 10 to 49 segments.
+/// Segment 40 arrives 60 ms late, and is retransmitted spuriously after 25 ms. The timestamp in the original's ACK
+/// shows this (RFC 3522), and the windows are restored (RFC 4015). By then, 39 ACKs of new data have increased the
+/// first window of 10 to 49 segments.
 #[test]
 fn a_needless_cut_is_undone() {
     let path = Path::new(Recovery::Rack, 10, 200).delaying(&[(8, MS), (40, 60 * MS)]).run();

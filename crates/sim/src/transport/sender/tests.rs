@@ -46,12 +46,13 @@ impl Bench {
         std::iter::from_fn(|| self.sender.next_segment(self.now)).collect()
     }
 
-    /// `seq` reaches the receiver, its ACK the sender, a round trip after it was sent; what is sent in return.
+    /// `seq` reaches the receiver, and its ACK the sender, a round trip after it was sent. Returns the segments sent in
+    /// response.
     fn arrives(&mut self, seq: u64) -> Vec<u64> {
         self.arrives_with(seq, None)
     }
 
-    /// The same; the ACK says that there was a mark.
+    /// Variant with an ACK that reports a mark.
     fn arrives_marked(&mut self, seq: u64) -> Vec<u64> {
         self.arrives_with(seq, Some(Echo { ece: true, marked: 0 }))
     }
@@ -108,7 +109,8 @@ fn one_loss_with_reno() {
     assert_eq!(bench.sender.progress.phase, Phase::Open);
 }
 
-/// RFC 6582 section 3.2, step 3: the partial ACK sends the next hole again, at once, and recovery goes on without a second cut.
+/// RFC 6582 section 3.2, step 3: the partial ACK sends the next hole again, at once, and recovery continues without a
+/// second cut.
 #[test]
 fn two_losses_with_newreno() {
     let mut bench = Bench::new(Recovery::NewReno, 8);
@@ -261,8 +263,8 @@ fn vegas_repairs_a_lost_retransmission() {
 }
 
 /// Brakmo and Peterson 1995, section 3.1: RTTs come from the recorded times of sending. 8 segments leave at 0, 0 is lost and
-/// sent again; its ACK at 180 ms covers 7, sent once: a sample of 180 ms, though the echoed stamp says 100 ms. Then the timer
-/// sends 8 again, and its ACK, which may be of either, is no sample.
+/// sent again; its ACK at 180 ms covers 7, sent once: a sample of 180 ms, although the echoed timestamp shows 100 ms.
+/// Then the timer sends 8 again, and its ACK, which may be of either, is no sample.
 #[test]
 fn vegas_measures_from_the_time_of_sending() {
     let mut bench = Bench::new(Recovery::Vegas, 8);
@@ -324,7 +326,7 @@ fn duplicates_of_the_ack_that_covers_recover_are_not_trusted() {
     assert_eq!((reno.cwnd(), reno.sender.meter.events.fast_recoveries), (2.0, 2));
 }
 
-/// The same with 11 lost: the ACK that asks for it covers 10, more than recover. The window is 4 + 1/4 by then.
+/// With 11 lost, the ACK that asks for it covers 10, more than recover. The window is 4 + 1/4 by then.
 #[test]
 fn duplicates_of_an_ack_beyond_recover_are_trusted() {
     let mut bench = after_one_loss(Recovery::NewReno);
@@ -381,8 +383,8 @@ fn prr_is_conservative_after_heavy_loss() {
     assert_eq!([15, 16, 17, 18, 19].map(|seq| bench.arrives(seq)), [[20], [21], [0], [1], [2]]);
 }
 
-/// RFC 9937: an ACK that moves the cumulative point and tells of no further loss lets one more go. 0 and its successors up to 3 are
-/// lost of 20; in flight falls below ssthresh, 10, by what the repair of 0 brings.
+/// RFC 9937: an ACK that advances the cumulative point and reports no further loss allows one more segment. Segments 0
+/// to 3 of 20 are lost. In flight falls below ssthresh, 10, when the retransmission of 0 is acknowledged.
 #[test]
 fn prr_catches_up_by_safe_acks() {
     let mut bench = with_prr("reno", 20);
@@ -416,9 +418,10 @@ fn with_ecn(recovery: Recovery) -> Bench {
     bench
 }
 
-/// A mark, of 20 in flight, ssthresh 10: ceil(10 d/20) segments in all for d delivered, so one at the ACKs 1, 3, ... 17; 11 are in flight
-/// at the 18th, 10 at the 19th, which is the target, and each further ACK lets one go (Linux sends so in its state CWR). The window grows
-/// again once segment 20 is acknowledged, the first that tells of the answer. Of the marks told before none is answered.
+/// A mark with 20 in flight, ssthresh 10: after d deliveries, ceil(10 d/20) segments have left, so one at the ACKs 1,
+/// 3, ... 17. 11 are in flight at the 18th and 10 at the 19th, which is the target, and each further ACK releases one
+/// (Linux does so in its state CWR). The window grows again once segment 20 is acknowledged, the first with CWR. No
+/// mark reported before that causes another cut.
 #[test]
 fn after_a_mark_the_window_sinks_over_a_round_trip() {
     for recovery in [Recovery::Sack, Recovery::Rack] {
@@ -434,8 +437,9 @@ fn after_a_mark_the_window_sinks_over_a_round_trip() {
     }
 }
 
-/// RFC 3168 section 6.1.2: marks and losses of one window are answered once. 20 in flight, a mark is told by the ACK of 0, and 1 is lost:
-/// segments go at the ACKs of 0 and 3; the third ACK after the hole, of 4, sends 1 again; ceil(10 d/20) segments in all.
+/// RFC 3168 section 6.1.2: marks and losses of one window cause one reduction. With 20 in flight, the ACK of 0 reports
+/// a mark, and 1 is lost. Segments leave at the ACKs of 0 and 3. The third ACK after the hole, that of 4, retransmits
+/// 1. There are ceil(10 d/20) segments in all.
 #[test]
 fn a_loss_while_the_window_sinks_is_repaired_without_a_second_cut() {
     for recovery in [Recovery::Sack, Recovery::Rack] {
@@ -480,8 +484,9 @@ fn round_trips_are_finer_than_timestamps() {
     assert_eq!(bench.sender.rtt.granularity(), 1000);
 }
 
-/// 0 is missing; the ACKs of 1 and 2, both marked, have 6 and 7 in the ACE field and come in the wrong order: two marks. The older one
-/// would tell of 7 more, 6 being 7 steps after 7 in three bits; so would a copy of it by a clock too coarse to tell.
+/// Segment 0 is missing. The ACKs of 1 and 2, both marked, have 6 and 7 in the ACE field and arrive in the wrong order:
+/// two marks. The older one would report 7 more, because 6 is 7 steps after 7 in three bits. So would a copy of it,
+/// with a clock too coarse to distinguish them.
 #[test]
 fn an_overtaken_ace_field_is_no_news() {
     for (tick, stamps) in [(0, [20, 19]), (10, [25, 21]), (10, [29, 19])] {
@@ -540,9 +545,9 @@ fn a_paced_sender_sends_one_at_a_time() {
     assert!(bench.sender.progress.cwnd_limited);
 }
 
-/// RFC 8985 section 6.2, step 3, goes through what an ACK delivers in the order of the segments. 0 arrives and is acknowledged by the ACK
-/// that 2 brings, which SACKs 2 behind the hole of 1: nothing is out of order, and none of it waits for a quarter of the least RTT. When
-/// 1 comes after all, something is.
+/// RFC 8985 section 6.2, step 3, processes the deliveries of an ACK in the order of the segments. Segment 0 arrives and
+/// is acknowledged by the ACK that 2 causes, which SACKs 2 behind the hole of 1. Nothing is out of order, and no
+/// segment waits for a quarter of the minimum RTT. When 1 arrives later, there is reordering.
 #[test]
 fn a_late_ack_is_no_reordering() {
     let mut bench = Bench::new(Recovery::Rack, 8);

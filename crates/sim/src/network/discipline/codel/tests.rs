@@ -16,13 +16,13 @@ fn fill(codel: &mut Bench<Codel>, packets: u32, ecn: Ecn, entered: Nanos) {
     }
 }
 
-/// What the transmitter's turn at `now` drops, and how many packets wait then.
+/// Lets the transmitter send at `now`. Returns the number of drops, and of packets that wait afterwards.
 fn turn(codel: &mut Bench<Codel>, now: Nanos) -> (usize, usize) {
     assert!(codel.leave(now).is_some());
     (codel.dropped().len(), codel.queue.queue.len())
 }
 
-/// A queue that never gets short, asked for a packet every 10 microseconds; what it drops is made up for.
+/// A queue that is always long. It sends a packet every 10 microseconds, and dropped packets are replaced.
 struct Overloaded {
     codel: Bench<Codel>,
     now: Nanos,
@@ -70,7 +70,7 @@ fn drops_come_when_the_control_law_says() {
     );
 }
 
-/// The same with Linux's 16-bit Newton steps.
+/// Variant with Linux's 16-bit Newton steps.
 #[test]
 fn drops_come_when_linux_drops() {
     drop_times(
@@ -178,8 +178,9 @@ fn a_drop_state_goes_on_where_the_last_one_was() {
     }
 }
 
-/// RFC 8289 section 5.5: the next drop is planned only if the packet after a drop is late too. Eight drops, a ninth of the last late
-/// packet, due at 537.14 ms: from there the 16 intervals count, not from what would have followed at 570.48 ms.
+/// RFC 8289 section 5.5: the next drop is scheduled only if the packet after a drop is late too. There are eight drops,
+/// and a ninth of the last late packet, due at 537.14 ms. The 16 intervals count from that time, not from the drop that
+/// would have followed at 570.48 ms.
 #[test]
 fn a_drop_that_ends_the_drop_state_plans_no_other() {
     for (again_ms, gap_ms) in [(537.1 + 1599.9, 100.0 / 8_f64.sqrt()), (537.1 + 1600.1, 100.0)] {
@@ -261,7 +262,7 @@ fn at_the_target_a_packet_is_late() {
     assert_eq!(turn(&mut codel, 210 * MILLISECOND).0, 1);
 }
 
-/// A packet in time or an empty queue between late ones: the interval begins anew (RFC 8289 section 5.6).
+/// A packet in time or an empty queue between late ones: the interval starts again (RFC 8289 section 5.6).
 #[test]
 fn one_short_moment_begins_the_interval_anew() {
     for empty in [false, true] {

@@ -23,14 +23,14 @@ fn dualpi2(given: &[(&'static str, Value)]) -> DualPi2 {
     dualpi2
 }
 
-/// So many packets of a kind come at once.
+/// Adds `packets` packets with an ECN field at one time.
 fn fill(dualpi2: &mut Bench<DualPi2>, packets: u32, ecn: Ecn, now: Nanos) {
     for seq in 0..packets {
         dualpi2.come(queued(0, seq, 1000, ecn, now), false);
     }
 }
 
-/// The ECN fields of those sent next, at one moment, up to so many.
+/// ECN fields of the next packets sent at one time, at most `count`.
 fn sent(dualpi2: &mut Bench<DualPi2>, count: usize, now: Nanos) -> Vec<Ecn> {
     (0..count).map_while(|_| dualpi2.leave(now)).map(|queued| queued.packet.ecn()).collect()
 }
@@ -43,7 +43,7 @@ fn fates(dualpi2: &mut Bench<DualPi2>, ecn: Ecn) -> (Vec<u32>, Vec<u32>) {
     (marked.map(|queued| queued.packet.seq + 1).collect(), dualpi2.dropped().iter().map(|seq| seq + 1).collect())
 }
 
-/// Figure 2, and what Linux has instead: 41/256 = 0.16015625, 819/256 = 3.19921875.
+/// Figure 2, and Linux's values: 41/256 = 0.16015625, 819/256 = 3.19921875.
 #[test]
 fn constants_follow_from_target_and_longest_round_trip() {
     let rfc = dualpi2(&[]).law;
@@ -220,7 +220,7 @@ fn classic_turns(dualpi2: &mut Bench<DualPi2>, now: Nanos) -> Vec<usize> {
 fn classic_gets_its_share_while_both_queues_are_busy() {
     for (given, turns) in [(&[][..], vec![16, 32]), (&[LINUX][..], vec![10, 20, 30, 40])] {
         let mut dualpi2 = Bench::new(dualpi2(given));
-        // What the L queue sends with nobody waiting does not count.
+        // Packets that the L queue sends while the C queue is empty do not count.
         fill(&mut dualpi2, 100, Ecn::Ect1, 0);
         sent(&mut dualpi2, 50, 0);
         fill(&mut dualpi2, 50, Ecn::NotEct, 0);
@@ -252,7 +252,7 @@ fn shares_are_of_bytes() {
     }
     let sent = sent(&mut dualpi2, 1700, 0);
     let classic = sent.iter().filter(|ecn| **ecn == Ecn::NotEct).count();
-    // 200 of 500 bytes beside 1500 of 1000.
+    // 200 packets of 500 bytes, and 1500 of 1000.
     assert!((198..=202).contains(&classic), "{classic}");
 }
 
@@ -275,7 +275,7 @@ fn a_full_buffer_drops_the_arrival() {
     assert_eq!((dualpi2.dropped(), dualpi2.l4s.packets.len(), dualpi2.stock.marked), (vec![7], 0, 0));
 }
 
-/// A year has two thousand million updates: p' stands at 0, or at 1 while a head waits.
+/// A year has two thousand million updates: p' stays at 0, or at 1 while a head waits.
 #[test]
 fn years_without_packets_take_no_time() {
     let mut idle = Bench::new(DualPi2 { base: 1.0, ..dualpi2(&[]) });

@@ -86,8 +86,8 @@ fn three_packets_of_a_third_of_the_quantum_a_turn() {
     assert_eq!(bench.turns(11), [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1]);
 }
 
-/// Ten bulk flows with packets of 1000 bytes, a quantum, on a link that takes 1 ms for each, and a flow that sends 500 bytes every
-/// `gap`: what its packets have waited when they leave.
+/// Ten bulk flows with packets of 1000 bytes, a quantum, on a link that takes 1 ms for each, and a flow that sends 500
+/// bytes every `gap`. Returns the waiting times of its packets.
 fn waits_of_a_sparse_flow(gap: Nanos) -> Vec<u64> {
     let mut bench = Bench::new(&[LONG, ("quantum", Value::Bytes(1000))]);
     let sparse = 10;
@@ -167,8 +167,8 @@ fn queues_go_from_new_to_old_to_none() {
     assert_eq!(lists(&bench), (1, 0));
 }
 
-/// RFC 8290 section 4.2: a transmitter that is free asks, finds every queue empty and takes it off the lists. While flow 0's packet
-/// is still being sent its queue is on one and goes on in turn; later it comes after flow 1, being new after it.
+/// RFC 8290 section 4.2: an idle transmitter finds every queue empty and removes it from the lists. While flow 0's
+/// packet is still being sent, its queue is in a list and keeps its turn. Later it is a new flow after flow 1.
 #[test]
 fn when_the_link_falls_idle_no_queue_is_listed() {
     for (next, order) in [(MILLISECOND - 1, [0, 1]), (MILLISECOND, [1, 0])] {
@@ -191,7 +191,7 @@ fn a_quantum_sent_to_the_byte_ends_the_turn() {
     assert_eq!(bench.turns(4), [0, 1, 0, 1]);
 }
 
-/// RFC 8290 section 4.1: what a queue that comes to the lists again had left, 514 bytes here, is no more.
+/// RFC 8290 section 4.1: a queue that returns to the lists loses its remaining credit, 514 bytes here.
 #[test]
 fn a_new_queue_has_a_quantum_of_credit() {
     let mut bench = Bench::new(&[LONG]);
@@ -202,7 +202,8 @@ fn a_new_queue_has_a_quantum_of_credit() {
     assert_eq!(bench.turns(5), [0, 0, 1, 1, 0]);
 }
 
-/// Each queue has a CoDel of its own: 20 packets at 0 lose one at 110 ms (RFC 8289 section 5.5) while another's, come late, do not.
+/// Each queue has a separate CoDel. Twenty packets at time 0 lose one at 110 ms (RFC 8289 section 5.5), while packets
+/// of another queue, which came late, lose none.
 #[test]
 fn codel_works_on_each_queue() {
     let mut bench = Bench::new(&[]);
@@ -316,7 +317,7 @@ fn one_queue_is_codel() {
     }
 }
 
-/// RFC 8290 section 4.2 as it stands, over lists and queues that are each their own.
+/// RFC 8290 section 4.2, literally, with separate lists and queues.
 struct Plain {
     law: CodelLaw,
     quantum: i32,
@@ -374,8 +375,9 @@ impl Plain {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
-    /// What leaves, what is dropped and how many are marked, whatever comes and however often the link asks: sizes above the quantum,
-    /// flows that share a queue, queues that empty and come again, and CoDel at work.
+    /// Departures, drops, and marks agree with the literal version, for every order of arrivals and departures.
+    /// Includes sizes above the quantum, flows that share a queue, queues that empty and fill again, and drops by
+    /// CoDel.
     #[test]
     fn turns_are_those_of_the_rfc(
         quantum in prop_oneof![Just(256u64), Just(1000), Just(1514)],

@@ -15,7 +15,7 @@ fn arrive(pie: &mut Pie, now: Nanos, ecn: Ecn) -> Stock {
     stock
 }
 
-/// One with so many packets waiting since time 0.
+/// PIE with `packets` packets waiting since time 0.
 fn filled(packets: usize, given: &[(&'static str, Value)]) -> Pie {
     let mut pie = pie(given);
     (0..packets).for_each(|_| assert!(arrive(&mut pie, 0, Ecn::NotEct).dropped.is_empty()));
@@ -215,7 +215,7 @@ fn timestamps_tell_how_long_the_last_packet_had_waited() {
     assert!(!Pie::new(&settings(&INFO, &[("variant", linux), ("delay", Value::Name("rate"))]), 1, 1000).law.timestamps);
 }
 
-/// A year has two thousand million updates: p stands at 0, at 1, or has no reason to change.
+/// A year has two thousand million updates: p stays at 0, stays at 1, or is in equilibrium.
 #[test]
 fn years_without_packets_take_no_time() {
     let mut idle = Pie { probability: 1.0, ..pie(&[]) };

@@ -19,13 +19,13 @@ pub(super) struct Path {
     /// A policer's rate and burst, segments, and its tokens at a time.
     pub(super) policer: Option<(f64, f64)>,
     pub(super) tokens: (f64, Nanos),
-    /// One segment in so many is lost; 0 for none.
+    /// Of this many segments, one is lost; 0 for none.
     pub(super) loses_one_in: u64,
-    /// One segment in so many arrives so much later.
+    /// Of this many segments, one arrives late by this time.
     pub(super) late: Option<(u64, Nanos)>,
     /// Nothing arrives before.
     pub(super) held_until: Nanos,
-    /// What the application writes, segments a second, from when; `None` for all there is.
+    /// Rate of the application in segments per second, and its start; `None` for unlimited data.
     pub(super) writes: Option<f64>,
     pub(super) next_write: Nanos,
     /// Segments lost on the way, and sent; when the sender is to be woken, and how it keeps to its rate.
@@ -35,7 +35,7 @@ pub(super) struct Path {
     pub(super) pace: Pace,
 }
 
-/// Where a sender that keeps to its pacing rate stands: when all that it has sent would have left, had it been one by one.
+/// Virtual clock of the sender's pacing: the time at which all its segments would have left if each were paced singly.
 #[derive(Default)]
 pub(super) struct Pace {
     pub(super) due: f64,
@@ -119,14 +119,14 @@ impl Path {
         self.shows("pacing_bps") / self.shows("bw_bps") / 0.99
     }
 
-    /// From now on the application writes so many segments a second.
+    /// Limits the application to `per_second` segments per second from now.
     pub(super) fn limit(&mut self, per_second: f64) {
         self.sender.progress.end = self.sender.progress.nxt;
         self.writes = Some(per_second);
         self.next_write = self.now;
     }
 
-    /// The bottleneck's rate is another; what waits there leaves at that one.
+    /// Changes the bottleneck's rate. Waiting packets leave at the new rate.
     pub(super) fn changes_to(&mut self, rate_bps: f64) {
         let slower = std::mem::replace(&mut self.rate_bps, rate_bps) / rate_bps;
         let now = self.now;
@@ -140,7 +140,7 @@ impl Path {
         self.free_at = changed(self.free_at);
     }
 
-    /// The application has nothing to say.
+    /// Pauses the application.
     pub(super) fn pause(&mut self) {
         self.sender.progress.end = self.sender.progress.nxt;
         (self.writes, self.next_write) = (None, Nanos::MAX);
@@ -153,7 +153,7 @@ impl Path {
         self.send();
     }
 
-    /// Until an ACK after which `until` holds; says whether one came within `seconds`.
+    /// Runs until `until` holds after an ACK. Returns whether it did within `seconds`.
     pub(super) fn runs(&mut self, seconds: f64, mut until: impl FnMut(&mut Path) -> bool) -> bool {
         let end = self.now + (seconds * SECOND as f64) as Nanos;
         if self.sent == 0 {
