@@ -21,7 +21,9 @@ class SimulatorError(RuntimeError):
 
 
 def fullpipe_command() -> list[str]:
-    """What starts fullpipe: `$FULLPIPE` split as a shell would, else the one beside the interpreter, else `.venv`."""
+    """Command that starts fullpipe: `$FULLPIPE`, split as by a shell, or the program next to the interpreter, or
+    `.venv`.
+    """
     if command := os.environ.get("FULLPIPE"):
         return shlex.split(command)
     for program in (Path(sys.executable).parent / "fullpipe", ROOT / ".venv/bin/fullpipe"):
@@ -43,7 +45,7 @@ def ns2_command() -> str:
 
 
 def ns2_version() -> str:
-    """The version of the ns2 package, or "unknown" where dpkg cannot say."""
+    """Version of the ns2 package; "unknown" if dpkg does not have it."""
     try:
         query = subprocess.run(
             ["dpkg-query", "-W", "-f", "${Version}", "ns2"], capture_output=True, text=True, check=True
@@ -59,7 +61,9 @@ def run_ns2(script: Path, options: dict[str, str]) -> dict[str, Any]:
 
 
 def run_ns2_cached(script: Path, options: dict[str, str]) -> dict[str, Any]:
-    """As [`run_ns2`], from `out/ns2-cache` where the same script, options and version have run before."""
+    """Cached variant of [`run_ns2`]: returns the output in `out/ns2-cache` if script, options, and version are
+    unchanged.
+    """
     inputs = json.dumps([script.read_text(), options, ns2_version()], sort_keys=True)
     entry = OUT / "ns2-cache" / f"{hashlib.sha256(inputs.encode()).hexdigest()[:32]}.json"
     if entry.exists():
@@ -78,7 +82,7 @@ def _json_of(command: list[str]) -> dict[str, Any]:
     lines = [line for line in process.stdout.splitlines() if line.startswith("{")]
     if process.returncode != 0 or not lines:
         raise SimulatorError(f"{shlex.join(command)}: status {process.returncode}: {process.stderr.strip()[-500:]}")
-    # ns-2's Linux agent prints a line of its own before ours; fullpipe's object may span lines.
+    # ns-2's Linux agent prints an additional line first; fullpipe's object may span lines.
     text = process.stdout[process.stdout.index(lines[0]) :]
     parsed: dict[str, Any] = json.JSONDecoder().raw_decode(text)[0]
     return parsed

@@ -1,5 +1,5 @@
-"""Draws the picture that README.md shows, on no ground of its own, once for light pages and once for dark ones: ``make
-docs``, or ``docs/pictures.py``. It is that of the letter's table 1, from runs made now.
+"""Draws the plot of README.md with a transparent background, for light and for dark pages: ``make docs``, or
+``docs/pictures.py``. The plot is that of the letter's table 1, from new runs.
 """
 
 from __future__ import annotations

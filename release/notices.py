@@ -1,8 +1,8 @@
-"""Writes LICENSE-THIRD-PARTY: the licences of what is linked into a wheel. ``make notices``.
+"""Writes LICENSE-THIRD-PARTY, the licenses of the code linked into a wheel: ``make notices``.
 
-Which crates these are, Cargo says: what the extension module depends on, directly or not, without what runs only while
-compiling. Of two licences at choice the MIT licence is taken. Rust's standard library, the guest's C library and what
-draws in the playground's page are no crates.
+Cargo lists the crates: all dependencies of the extension module, except those needed only to compile. If a crate has a
+choice of two licenses, the MIT license applies. Rust's standard library, the virtual machine's C library, and the
+playground's plot library are not crates.
 """
 
 from __future__ import annotations

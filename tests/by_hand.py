@@ -146,7 +146,7 @@ TOTALS: dict[str, Any] = {
 
 
 def by_hand(*, engine: str = "simulator", wall_s: float = 0.5, **tables: Any) -> Result:
-    """The result above; ``tables`` take the place of its own by name, columns of theirs those of the same name."""
+    """The result above. ``tables`` replaces its tables by name, and columns by name."""
     own = {
         "links": LINKS,
         "flows": FLOWS,

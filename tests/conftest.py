@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ access_delay = "1 ms..5 ms"
 
 
 def pytest_configure() -> None:
-    """Lets what the tests start be interrupted: in a shell's background SIGINT is ignored, which children inherit."""
+    """Enables interrupts of started processes: in a shell's background job, SIGINT is ignored, and children inherit
+    this.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -137,5 +139,5 @@ def small_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small() -> Scenario:
-    """The same scenario."""
+    """The small scenario."""
     return Scenario.loads(SMALL)

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.speed`: data packets a second, ns a packet, peak memory, beside ns-2 and ns-3.
+"""`python -m benchmarks.speed`: data packets per second, ns per packet, and peak memory, compared with ns-2 and ns-3.
 
-Simulators take turns, so that a busy machine slows all of them; the best run of each counts.
+Simulators run alternately, so that a busy machine slows all of them. The result is the best run of each.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .measure import HERE, Dumbbell, Timing, build_ns3, keep, time_fullpipe, tim
 
 SERIES = "100 ms"
 PLAIN, SAMPLED = "fullpipe", f"fullpipe, series every {SERIES}"
-# fullpipe's runs are short, and what series cost is little: so many with and without them by turns, each round.
+# fullpipe's runs are short, and series cost little: this many runs with and without series alternately, in each round.
 OWN_RUNS = 4
 
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario file and, where they can run it, the same for ns-2 and (shortened: it is slow) for ns-3."""
+    """Scenario file, and equal scenarios for ns-2 and ns-3 if they can run it; ns-3's is shorter."""
 
     name: str
     title: str
@@ -111,7 +111,7 @@ def _measure(case: Case, rounds: int, ns3: Path | None) -> dict[str, Any]:
 
 
 def _with_series(scenario: Path) -> Path:
-    """The same scenario with samples; written under out/."""
+    """Scenario with samples, written under out/."""
     text = scenario.read_text()
     sampled = text.replace('series_interval = "off"', f'series_interval = "{SERIES}"')
     if sampled == text:

@@ -1,6 +1,6 @@
-"""The same AIMD written in several ways: packets per second of each, and whether the figures are the same.
+"""Packets per second of one AIMD written in several ways. Also checks that all give equal metrics.
 
-``python -m benchmarks.speed.own``; needs cargo, and Numba for what is compiled by it.
+``python -m benchmarks.speed.own``; needs cargo, and Numba for one of them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Aimd(fullpipe.Classic):
 
 
 class WrittenOut:
-    """The same without the frame, which the interpreter pays for."""
+    """AIMD without the frame, whose cost is the interpreter's."""
 
     cwnd: float = 2.0
     ssthresh: float = float("inf")

@@ -1,7 +1,7 @@
-"""What a packet costs with 10^3 to 10^7 segments in flight, losses included: processor time of the bare engine.
+"""Cost of a packet with 10^3 to 10^7 segments in flight, including losses: processor time of the engine without Python.
 
-``python -m benchmarks.speed.windows``; needs cargo. One CUBIC flow, 1 s of RTT, a buffer of half a BDP: slow start
-ends in the loss of about half a window, all of which has to be repaired. Kept in ``out/speed/windows.json``.
+``python -m benchmarks.speed.windows``; needs cargo. One CUBIC flow, 1 s of RTT, a buffer of half a BDP: slow start ends
+with the loss of about half a window, which has to be repaired. ``out/speed/windows.json`` has the results.
 """
 
 from __future__ import annotations

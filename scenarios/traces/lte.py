@@ -1,4 +1,4 @@
-"""Writes lte.down, what a phone may receive over LTE, made up: ``python lte.py > lte.down``.
+"""Writes lte.down, an invented trace of an LTE downlink: ``python lte.py > lte.down``.
 
 A line is a millisecond at which 1504 bytes may leave (mahimahi's format). The rate wanders between 0.5 and 16 Mbit/s, a
 step each 100 ms; each millisecond the cell serves this phone with probability 1/4, then with four times the rate; now

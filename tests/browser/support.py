@@ -1,4 +1,4 @@
-"""What tests of pages share: the browser, the screens, and the accessibility checker."""
+"""Helpers of browser tests: the browser, the screens, and the accessibility checker."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 
 
 def findings(page: Page, *, within: Sequence[str] = (), passes: int = 10) -> list[str]:
-    """What axe has against a page, or against the parts of it that these selectors name, which takes less long.
+    """Findings of axe for a page, or for the parts that these selectors name, which is faster.
 
-    More checks than ``passes`` must have found nothing, or axe did not look.
+    At least ``passes`` checks must have passed, to show that axe has looked.
     """
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(AXE.read_text(encoding="utf-8"))

@@ -59,7 +59,7 @@ def test_the_page(browser: Browser, card: dict[str, Any], tmp_path: Path, width:
 @needs_browser
 @needs_page
 def test_a_cells_scenario_is_tried_in_the_bench(browser: Browser, made: Card, tmp_path: Path) -> None:
-    """By a click in the folder that was saved; what the playground measures is what a run here does."""
+    """Opens the playground by a click in the saved folder. Its measurements equal those of a run here."""
     made.save(tmp_path / "card")
     context = browser.new_context()
     context.set_offline(True)

@@ -1,4 +1,4 @@
-"""The playground: the same bits as the engine here, every control, no request."""
+"""Playground: results equal to the last bit, every control, and no network request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = [needs_browser, needs_page]
 
 @pytest.fixture
 def errors() -> list[str]:
-    """What the page complains of, and what it asks the network for; none when the test ends."""
+    """Errors and network requests of the page; both lists are empty when the test ends."""
     return []
 
 
@@ -81,7 +81,7 @@ RUN = """async ([text, code]) => {
 
 
 def bits(column: Any) -> list[int]:
-    """A column's numbers to the bit; what is unknown is one value, whichever of its many a machine writes."""
+    """Numbers of a column to the last bit. All NaN are one value."""
     numbers = np.array(column, dtype=np.float64)
     return np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64).tolist()
 
@@ -149,7 +149,7 @@ def test_what_is_refused_is_refused_in_the_same_words(page: Page, change: tuple[
 
 
 def after(page: Page, act: Callable[[], object]) -> None:
-    """Does something, and waits for the pictures of what becomes of it."""
+    """Performs an action, and waits for the plots of its result."""
     page.evaluate("void (window.seen = new Promise(seen => document.addEventListener('drawn', seen, { once: true })))")
     act()
     assert page.evaluate("Promise.race([seen, new Promise(late => setTimeout(late, 60000, null))])") is not None
@@ -381,7 +381,7 @@ def test_a_change_midway_is_a_time_and_a_rate_in_the_scenario(page: Page) -> Non
 
 
 def test_percentiles_are_shown_where_the_engine_tells_them(page: Page) -> None:
-    """The names of columns say what they are, and in which unit."""
+    """Column names contain quantity and unit."""
     told = page.evaluate(
         "text => playground.run(text).then(result => result.columns('links'))", OWN.replace("NAME", "reno")
     )
@@ -390,7 +390,7 @@ def test_percentiles_are_shown_where_the_engine_tells_them(page: Page) -> None:
 
 
 def test_what_each_side_got_needs_no_scrolling_on_a_laptop(page: Page) -> None:
-    """The last column is seen, mean and percentiles of the RTT stand in one."""
+    """The last column is visible; mean and percentiles of the RTT share one column."""
     page.set_viewport_size({"width": 1400, "height": 900})
     titles = page.locator("#groups thead th").all_inner_texts()
     assert titles == ["Flows", "Goodput", "Share", "RTT mean, p50, p95, p99", "Retransmits", "RTOs"]
@@ -413,7 +413,7 @@ def test_the_sliders_follow_the_text(page: Page) -> None:
 
 
 def test_the_keyboard_alone(page: Page) -> None:
-    """Tab comes to each control and to the time cursor, whose pictures say what is there."""
+    """Tab reaches each control and the time cursor, whose plots have labels."""
     page.evaluate("document.activeElement.blur()")
     reached = []
     for _ in range(60):
@@ -457,8 +457,8 @@ DRAGS_MEASURED = 21
 
 
 def test_the_median_drag_takes_at_most_five_native_runs_and_a_frame(page: Page) -> None:
-    """From the slider's event to the frame that shows it, in processor time of all of the browser's processes: on a
-    free machine the clock on the wall shows no more, and on a busy one it would tell of the others.
+    """Processor time of all browser processes from the slider's event to the frame that shows it. On an idle machine,
+    the elapsed time is equal; on a busy one, it would include other processes.
     """
     text = (ROOT / "web/presets/bbr.toml").read_text()
     after(page, lambda: page.evaluate("text => playground.take(text)", text + "\n"))
@@ -470,7 +470,7 @@ def test_the_median_drag_takes_at_most_five_native_runs_and_a_frame(page: Page) 
 
 
 def taken_s(clock: Callable[[], float], act: Callable[[], object]) -> float:
-    """What a clock says that it takes."""
+    """Time that the page's clock shows."""
     before_s = clock()
     act()
     return clock() - before_s
@@ -530,7 +530,7 @@ def test_every_preset_runs_here_and_there(page: Page) -> None:
 
 
 class Shown:
-    """A preset, perhaps with something chosen that it speaks of, run here; the page has the same bits."""
+    """A preset, possibly with a changed key, run here. The page's results are equal to the last bit."""
 
     def __init__(self, preset: str, **chosen: str) -> None:
         result = run(Scenario.load(ROOT / f"web/presets/{preset}.toml").replace(**chosen))
@@ -575,7 +575,7 @@ def test_presets_show_what_they_say() -> None:
 
 @pytest.mark.parametrize(("scheme", "ground"), [("light", "#ffffff"), ("dark", "#151b23")])
 def test_colours_stand_out(scheme: str, ground: str) -> None:
-    """WCAG 2.2, criterion 1.4.11: graphical objects have a contrast of 3:1 to what is beside them."""
+    """WCAG 2.2, criterion 1.4.11: graphical objects have a contrast of 3:1 to adjacent colors."""
     assert f"--card: {ground}" in (ROOT / "web/src/style.css").read_text()
     for name, shades in LOOKS["colours"].items():
         light, dark = sorted((luminance(shades[scheme]), luminance(ground)), reverse=True)
@@ -626,7 +626,7 @@ def test_the_command_writes_the_page(program: Program, tmp_path: Path) -> None:
 def test_the_command_opens_the_page_with_a_scenario(
     browser: Browser, errors: list[str], tmp_path: Path, name: str
 ) -> None:
-    """As it is written; what names a file has its content, which is a list of 6886 times."""
+    """The preset's text. A key that names a file has the file's content, a list of 6886 times."""
     file = ROOT / f"scenarios/{name}.toml"
     opener = tmp_path / "opener"
     opener.write_text(f"#!{sys.executable}\nimport sys\nopen({str(tmp_path / 'opened')!r}, 'w').write(sys.argv[1])\n")

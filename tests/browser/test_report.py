@@ -104,7 +104,7 @@ def test_axe_finds_nothing(browser: Browser, page_file: Path, width: str, scheme
     for place in ("start", "hyun-jang/figure-4", "ehstcp/table-2"):
         page.evaluate("(id) => { location.hash = id }", place)
         page.locator(".page:visible .cell :is(svg, canvas)").first.wait_for()
-        # What is not seen is left out: it takes minutes.
+        # Hidden parts are left out, because they take minutes.
         assert findings(page, within=(".side", f"[id='{place}']")) == [], place
     context.close()
 
@@ -130,7 +130,7 @@ def test_values_are_read_off_series_zoomed_and_items_filtered(browser: Browser, 
     assert len(set(zoomed)) == 1
     assert zoomed != values
     article.locator("button[aria-label='Whole run']").click()
-    # A point tells its value.
+    # A point shows its value.
     points = article.locator(".picture .plot .u-over").first
     points.scroll_into_view_if_needed()
     points.hover(position={"x": 110, "y": 210})
@@ -154,7 +154,7 @@ TRIED = {"hyun-jang/table-1": "proposed-k-1-8", "shorten-leith/figure-5": "adapt
 @needs_page
 @pytest.mark.parametrize("item", TRIED)
 def test_an_items_scenario_is_tried_in_the_bench(browser: Browser, page_file: Path, item: str) -> None:
-    """From a folder of files, by a click: the playground beside the report measures what the item has measured."""
+    """The playground in the report's folder measures the result that the report has."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_offline(True)
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""What the README and the package's docstring show works as shown."""
+"""Examples of the README and of the package's docstring work as shown."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def page_name(source: Path) -> str:
 
 
 def names_and_pages(pages: Path, row: str) -> list[tuple[str, str]]:
-    """What the list of pages links to, each once; its targets are all the pages there are."""
+    """The list of pages links to every page, once each."""
     text = (pages / "README.md").read_text()
     listed = re.findall(row + r"\[`([a-z0-9+-]+)`\]\(([a-z0-9-]+\.md)\)", text, re.MULTILINE)
     assert {page for _, page in listed} == {page.name for page in pages.glob("*.md")} - {"README.md", "slow-start.md"}
@@ -261,7 +261,7 @@ def test_the_tables_of_speed_are_of_the_benchmarks(
         "| Packets per second: 1 flow | 20.0 million; 40 times ns-2 (its fastest); 4,000 times ns-3 |"
         in tables.measured("validation")
     )
-    # What has not run keeps its figures.
+    # Trials that did not run keep their results.
     for file in tmp_path.glob("*.json"):
         file.unlink()
     before = to.read_bytes()
@@ -315,13 +315,13 @@ def test_only_items_at_full_length_are_taken_and_the_others_kept(tables: ModuleT
 
 
 def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: ModuleType) -> None:
-    """A table of the program's, known by the line under its head, stands under a comment and after its command."""
+    """A table printed by the program, recognized by the line under its head, is below a comment and its command."""
     for page in tables.pages():
         text = page.read_text()
         marked = "".join(each.text for each in tables.shown(page))
         assert text.count("\n ───") == marked.count("\n ───"), page
         for each in tables.shown(page):
-            # What comes before "&&" puts files and folders in place.
+            # Commands before "&&" prepare files and folders.
             command = each.command.partition(" | ")[0].rpartition(" && ")[2]
             assert re.search(rf"^{re.escape(command)}|`{re.escape(command)}|`make demo`", text, re.MULTILINE), command
 

@@ -15,7 +15,7 @@ from fullpipe.runs import notebook
 
 
 class Cell:
-    """What a cell shows, one after the other."""
+    """Outputs of a cell in order."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []

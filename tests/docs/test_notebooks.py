@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, and what they compute is what they say."""
+"""Notebooks run from top to bottom, and their text agrees with their results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 
 
 def ran(path: Path) -> dict[str, Any]:
-    """What a notebook's cells define."""
+    """Names defined by a notebook's cells."""
     _, defined = module_of(path).app.run()
     return dict(defined)
 

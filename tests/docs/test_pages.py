@@ -1,4 +1,4 @@
-"""Every link, command and block of code on every page works; the site has every page, and what is made for it."""
+"""Links, commands, and code of every page work. The site has every page and its generated files."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_wrong_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @every_page
 def test_python(page: Path, tmp_path: Path) -> None:
-    """A page's blocks one after another, in a process of their own: they may declare algorithms."""
+    """Code blocks of a page in order, in a separate process, because they may declare algorithms."""
     code = "\n".join(blocks(page, "python"))
     compile(code, name(page), "exec")
     if code and name(page) not in ONLY_COMPILED:
@@ -261,7 +261,7 @@ def test_each_algorithm_and_queue_has_a_picture_of_itself(page: Path, made: dict
 
 
 def test_a_picture_is_drawn_of_what_the_engine_does() -> None:
-    """The same command draws the same lines; another algorithm's are others."""
+    """Equal commands draw equal lines; another algorithm's lines differ."""
     command = "fullpipe run scenarios/one-flow.toml --duration '4 s' --set flows.algorithm={} --plot one.svg"
 
     def lines(algorithm: str) -> list[str]:

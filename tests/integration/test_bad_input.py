@@ -17,7 +17,7 @@ from fullpipe.errors import InputError
 
 LOOP = SMALL.replace('algorithm = "newreno"', 'algorithm = "newreno"\npath = ["bottleneck", "bottleneck"]')
 
-# What is replaced in the scenario, by what; what the message must name.
+# Replacements in the scenario, and the text that the message must contain.
 SCENARIOS = {
     "unknown key": ('warmup = "5 s"', 'warmpu = "5 s"', "warmpu"),
     "unknown key in a link": ('delay = "19 ms"', 'delay = "19 ms"\ndely = "1 ms"', "links[0].dely"),
@@ -268,7 +268,7 @@ Refused = Callable[..., str]
 
 @pytest.fixture
 def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Refused:
-    """Runs a command in a directory with some good and many bad files; says the one line it is refused with."""
+    """Runs a command in a directory with some good and many bad files. Returns the one line of its error message."""
     monkeypatch.chdir(tmp_path)
     Path("small.toml").write_text(SMALL)
     Path("sweep.toml").write_text(f'{SMALL}\n[sweep]\n"links.bottleneck.buffer" = ["20 packets", "40 packets"]\n')

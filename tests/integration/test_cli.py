@@ -1,4 +1,4 @@
-"""The installed program: what it prints, writes and returns."""
+"""Installed program: output, written files, and exit status."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_a_queue_that_moves_to_the_senders_is_warned_of(program: Program, small_
 
 
 def test_a_directory_that_is_not_ours_is_refused_before_the_run(program: Program, small_file: Path) -> None:
-    """An earlier result makes room for another one, whatever it was of; what is not ours is left alone."""
+    """A new result replaces an earlier one of any kind. Files that fullpipe did not write stay."""
     here = small_file.parent
     for out, said in (
         (

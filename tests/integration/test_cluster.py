@@ -159,7 +159,7 @@ def test_a_workers_threads_share_its_limit(scheduler: str, small: Scenario, tmp_
 
 @pytest.fixture
 def silent_port() -> Iterator[str]:
-    """The address of a program that takes connections and says nothing."""
+    """Address of a program that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
 

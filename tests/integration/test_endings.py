@@ -43,7 +43,7 @@ Started = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Started:
-    """Starts the program beside some scenarios."""
+    """Starts the program in a directory with some scenarios."""
     for name, text in (("small", SMALL), ("sweep", SWEEP), ("endless", ENDLESS)):
         (tmp_path / f"{name}.toml").write_text(text)
 
@@ -84,7 +84,7 @@ def test_closed_streams(start: Started, tmp_path: Path) -> None:
     assert process.communicate(timeout=60) == ("", "fullpipe: standard output is closed\n")
     assert process.returncode == 1
     assert files(tmp_path) == GIVEN
-    # What would be said on standard error must not turn up elsewhere.
+    # Text for standard error must not appear elsewhere.
     for arguments, status in ((["run", "missing.toml"], 2), (["run", "small.toml", "--json"], 0)):
         process = start(*arguments, program=("sh", "-c", 'exec "$0" "$@" <&- 2>&-', str(PROGRAM)))
         out, _ = process.communicate(timeout=60)
@@ -116,7 +116,7 @@ def test_files_that_can_not_grow(start: Started, tmp_path: Path, arguments: list
     process = start(*arguments, preexec_fn=small_files, env=environment)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 1
-    # What a sweep found is printed before it is drawn.
+    # The result of a sweep is printed before it is plotted.
     assert bool(out) == (arguments[0] == "sweep")
     (line,) = err.splitlines()
     assert line.endswith(f"{named}: File too large")
@@ -168,7 +168,7 @@ def test_the_program_is_a_module_too(start: Started) -> None:
 
 @pytest.mark.parametrize("arguments", [["run"], ["run", "missing.toml"]])
 def test_an_older_click(start: Started, arguments: list[str]) -> None:
-    """Before 8.2 it had no exception of its own for no arguments."""
+    """Versions before 8.2 have no separate exception for missing arguments."""
     code = (
         "import click.exceptions as e; vars(e).pop('NoArgsIsHelpError', 0); from fullpipe.__main__ import main; main()"
     )
@@ -217,7 +217,7 @@ def test_clearing_up_is_not_disturbed_unless_it_takes_long(monkeypatch: pytest.M
 
 
 def test_worker_threads_that_outlive_the_interpreter(start: Started) -> None:
-    """A script of one's own, whose threads still run when Python ends: no panic."""
+    """A user's script whose threads still run when Python ends: no panic."""
     code = """
 import threading, time, fullpipe
 scenario = fullpipe.Scenario.load("endless.toml")

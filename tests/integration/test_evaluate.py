@@ -1,4 +1,4 @@
-"""``fullpipe evaluate``: the controls, both ways of failing, the cache, what is written."""
+"""``fullpipe evaluate``: the controls, both kinds of failure, the cache, and written files."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_plan_counts_what_a_card_runs(tmp_path: Path, made: list[str]) -> None
     after = plan("bbr", only=["iot"], cache=tmp_path)
     assert (after.runs, after.kept, after.packets) == (9, 9, 0.0)
     assert plan("vegas", only=["iot"], cache=tmp_path).kept == 6  # the standards'
-    # 120 s of 50 Mbit/s are 500,000 packets; a standard that is judged stands for itself.
+    # 120 s of 50 Mbit/s are 500,000 packets. A standard that is judged needs no further runs.
     long = plan("cubic", only=["grid"], seeds=2, cache=tmp_path)
     assert (long.runs, long.more_seeds, long.packets) == (4, 2, 4 * 500_000)
     (line,) = plan("cubic", only=["duel"], seeds=2, cache=tmp_path).shown()
@@ -263,7 +263,7 @@ def test_nothing_asked_for_is_not_everything(program: Program, cache: Path) -> N
 def test_runs_that_can_not_be_kept_are_made_all_the_same(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where the user's cache can't be made: the card is the same, and one line says that its runs are not kept."""
+    """Without a writable cache, the card is unchanged, and one line reports that its runs are not cached."""
     whole = evaluate("bbr", only=["iot"], cache=tmp_path / "cache").to_json() + "\n"
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
@@ -340,8 +340,8 @@ def network(cell: Cell, setting: Setting) -> str:
 
 @pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.settings], ids=lambda cell: cell.id)
 def test_a_title_says_what_all_settings_have(cell: Cell) -> None:
-    """A profile runs some of them: a rate, RTT, buffer or number of flows that stands first in the title is every
-    one's, and so is what else tells a setting from others by its name.
+    """A profile runs some of the configurations. A rate, RTT, buffer, or number of flows in the title applies to each
+    of them. A property that differs between configurations is in their names.
     """
     said = cell.title.partition(":")[0].split(", ")
     found = {kind: [part for part in said if re.fullmatch(rf"[\d.]+ {kind}", part)] for kind in UNITS}
@@ -400,7 +400,7 @@ def test_what_is_worse_by_chance_among_many_is_unclear() -> None:
     assert found.verdict == "worse"
     (found,) = corrected([JudgedCell(cell, [compared(0.04, starved=True), compared(1.0, "no worse")])])
     assert found.verdict == "worse"
-    # What gives no word is none of the many.
+    # A metric without a verdict does not count among the many.
     (found,) = corrected([JudgedCell(cell, [compared(0.04), compared(1.0, "information")])])
     assert found.verdict == "worse"
     # Over all cells of a criterion.
@@ -451,7 +451,7 @@ def test_a_table_of_parameters_is_an_algorithm(
     done = program("evaluate", '{ name = "vegas", alpha = 2 }', "--only", "iot", "--json")
     told = json.loads(done.stdout)
     assert "alpha" in told["algorithm"]
-    # What stands on the card as the command makes it again.
+    # The card as the command prints it again.
     (criterion,) = told["criteria"]
     again = program(*shlex.split(criterion["experiments"][0]["command"])[1:], "--json")
     assert again.stdout == done.stdout, again.stderr
@@ -512,5 +512,5 @@ def test_an_algorithm_of_ones_own(program: Program, tmp_path: Path, monkeypatch:
         cards.append(json.loads(done.stdout))
     assert cards[0]["algorithm"] == "mine"
     assert cards[0]["criteria"][0]["experiments"][0]["command"].startswith("fullpipe evaluate mine.py ")
-    # What was run of another source is not taken for it.
+    # Runs of another source are not reused.
     assert cards[0] == cards[2] != cards[1]

@@ -1,4 +1,4 @@
-"""What the card's scenarios must show where others have published figures: RFC 3649, RFC 7928 and C4's test draft."""
+"""The card's scenarios reproduce published results: RFC 3649, RFC 7928, and C4's test draft."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fullpipe.reproduce import reproduce
     ],
 )
 def test_hstcp_beside_reno_at_equal_losses(loss: float, ratio: float) -> None:
-    """RFC 3649, table 5: of throughputs at the same loss rate, 100 ms; a link that never fills."""
+    """RFC 3649, table 5: ratio of throughputs at an equal loss rate, 100 ms, on a link that is never full."""
     parties = (Party("hstcp", "hstcp"), Party("reno", "reno"))
     # RFC 5681 and 3649 have the window grow by one a round trip with an ACK for each segment.
     keys: dict[str, Any] = {"delayed_ack": False, "byte_counting": False}
@@ -59,9 +59,7 @@ MISS = "0.22 % with RACK-TLP and with SACK, 0.20 to 0.22 % with NewReno's recove
     [pytest.param(15, 0.001, marks=pytest.mark.xfail(strict=True, reason=MISS)), (34, 0.005), (48, 0.01)],
 )
 def test_losses_of_many_flows(count: int, loss: float) -> None:
-    """RFC 7928, 8.2.1: so many flows for so much loss, where the path and its buffer hold 417 packets: within a factor
-    of 2.1.
-    """
+    """RFC 7928, 8.2.1: number of flows for a loss rate, with 417 packets in path and buffer: within a factor of 2.1."""
     group = flows(STANDARDS[0], "subject", count, byte_counting=False)
     tree = dumbbell(50e6, 0.05, 1, group, duration_s=120, seed=1)
     (link,) = run(tree).to_dict()["links"]
@@ -69,7 +67,7 @@ def test_losses_of_many_flows(count: int, loss: float) -> None:
 
 
 def test_c4s_published_transfers() -> None:
-    """Its test draft's table, with the card's network and hosts: what of it misses, and why, is in the item's data."""
+    """The test draft's table, with the card's network and hosts. The result's data explain the discrepancies."""
     (item,) = select("modern/c4")
     checks = reproduce(item, quick=True).checks
     assert {check.status for check in checks} <= {"pass", "documented miss"}

@@ -24,7 +24,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Card:
 
 @pytest.fixture(scope="module")
 def card(made: Card) -> dict[str, Any]:
-    """The same of an algorithm with a name that would break a page."""
+    """Card of an algorithm whose name would break a page."""
     return {**made.data, "algorithm": EVIL}
 
 

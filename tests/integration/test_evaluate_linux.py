@@ -1,5 +1,5 @@
-"""`fullpipe evaluate --engine linux`: the kernel's column beside the simulator's. The simulator stands in the kernel's
-place, but for one card, which takes a virtual machine minutes.
+"""`fullpipe evaluate --engine linux`: the kernel's column of the card. The simulator replaces the kernel, except for
+one card, whose virtual machine takes minutes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TREE = dict[str, Any]
 
 
 class Guest:
-    """Stands for the laboratory: runs a shorter scenario in the simulator, as `for_linux` left it."""
+    """Replacement of the Linux engine: runs a shorter scenario in the simulator, as `for_linux` left it."""
 
     def __init__(self) -> None:
         self.ran: list[TREE] = []
@@ -93,7 +93,7 @@ def test_a_real_kernel_stands_beside_and_gives_no_word(tmp_path: Path, guest: Gu
             for each in cell["figures"].values():
                 each.pop("linux", None)
     assert bare == plain.data
-    # With the same seeds and the same guest the same bytes, and nothing is run again.
+    # Equal seeds and an equal virtual machine give equal bytes, and nothing is run again.
     guest.ran.clear()
     again = evaluate("cubic", only=["bloat", "iot"], seeds=2, cache=tmp_path, engine="linux")
     assert (again.to_json(), guest.ran) == (beside.to_json(), [])
@@ -120,7 +120,7 @@ def test_what_the_kernel_does_not_tell_is_said(tmp_path: Path, monkeypatch: pyte
 
 
 def test_one_beside_another_is_one_run(tmp_path: Path, guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Harm to CUBIC beside NewReno comes from the run in which NewReno is the victim, and the other way around."""
+    """Harm to CUBIC versus NewReno comes from the run in which NewReno is the victim, and the other way around."""
     monkeypatch.setattr(running, "LINUX_SEEDS", 1)
     card = evaluate("cubic", only=["duel"], seeds=2, cache=tmp_path, engine="linux")
     pairs = [[group["algorithm"] for group in tree["flows"]] for tree in guest.ran if "600 packets" not in str(tree)]
@@ -167,7 +167,7 @@ def test_a_machine_that_fails_takes_its_own_run_alone(tmp_path: Path, guest: Gue
     guest.ran.clear()
     guest.fails = lambda _: False
     whole = evaluate("cubic", only=["bloat"], seeds=2, cache=tmp_path, engine="linux")
-    # What failed was not kept.
+    # Failed runs were not cached.
     assert [(tree["flows"][0]["algorithm"], tree["seed"]) for tree in guest.ran] == [("newreno", 1)] * 2
     assert whole.data["linux"]["failed_runs"] == 0
 

@@ -1,4 +1,4 @@
-"""The cell after draft-irtf-iccrg-tcpeval-01, section 6.1: its network, its declared load, what is measured of it."""
+"""Test case after draft-irtf-iccrg-tcpeval-01, section 6.1: its network, its load, and its metrics."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_it_takes_more_than_quick_has(tmp_path: Path) -> None:
     assert plan("cubic", only=["eval-6.1"], cache=tmp_path).runs == 0
     (criterion,) = evaluate("cubic", only=["eval-6.1"], cache=tmp_path).data["criteria"]
     assert criterion["why"] == "eval-6.1: not in this profile"
-    # Two loads; to NewReno and CUBIC, of which CUBIC stands for the candidate too, and to BBR and BBRv3, which have a
-    # baseline of their own. 500 s of 10 Mbit/s are 416,667 packets.
+    # Two loads. The standards are NewReno and CUBIC, where CUBIC is also the candidate, and BBR and BBRv3, which have
+    # their own baseline. 500 s of 10 Mbit/s are 416,667 packets.
     standard = plan("cubic", profile="standard", only=["eval-6.1"], seeds=2, cache=tmp_path)
     assert standard.runs == 2 * 2 * (2 + 2 + 3 + 3)
     assert standard.packets == pytest.approx(standard.runs * 416_666.7)
@@ -114,12 +114,12 @@ def test_a_standard_does_no_more_than_the_standards(tmp_path: Path) -> None:
         one = cell["figures"][f"10 Mbit/s, {load}% load: Goodput of the other camp (G), victim newreno"]
         assert one["newreno"] == [1.0, 1.0]
         assert (one["verdict"], one["candidate"]) == ("information", one["cubic"])
-    # With half of the capacity everything is delivered, whoever sends.
+    # With half of the capacity, all data is delivered, for every sender.
     assert cell["figures"]["10 Mbit/s, 50% load: Goodput harm to newreno"]["verdict"] == "no worse"
 
 
 def test_a_baseline_of_the_deployed_is_nobodys_loss() -> None:
-    """7.2 asks what the candidate and the standards lose within 10 s, of each victim."""
+    """7.2 compares the losses of candidate and standards within 10 s, for each victim."""
     rates = {"candidate": 0.04, "newreno": 0.03, "cubic": 0.02, "bbr": 0.9}
     runs = Runs()
     for victim, who in (("newreno", "candidate"), ("newreno", "newreno"), ("newreno", "cubic"), ("bbr", "bbr")):

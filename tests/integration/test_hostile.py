@@ -25,7 +25,7 @@ MEASURED = os.environ.get("FULLPIPE_MEASURED")
 
 
 def text(draw: random.Random, kind: int) -> bytes:
-    """A file of text that is none of ours."""
+    """Text file of no known format."""
     size = draw.randrange(1, 200_000)
     kinds: list[Callable[[], bytes]] = [
         lambda: draw.randbytes(size),
@@ -185,7 +185,7 @@ def made(draw: random.Random, folder: Path, number: int) -> tuple[str, list[str]
         file.write_bytes(b"#!/bin/sh\nexec head -c 300000 /dev/urandom\n" if kind % 2 else draw.randbytes(9999))
         file.chmod(0o755)
     elif NAMES.get(use) == "f.py":
-        # What can be compiled is code, which may do anything.
+        # Valid code may do anything.
         file.write_bytes(b"(" * draw.randrange(1, 100_000) + draw.randbytes(9))
     else:
         file.write_bytes(text(draw, kind))

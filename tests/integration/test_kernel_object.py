@@ -1,4 +1,4 @@
-"""A kernel's object file as an algorithm: what docs/guides/kernel-object.md shows works as shown."""
+"""A kernel's object file as an algorithm: the examples of docs/guides/kernel-object.md work as shown."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ def test_a_module_outside_the_cache_is_an_object(place: Path, cache: Path) -> No
 @needs_clang
 @pytest.mark.usefixtures("cache")
 def test_a_modules_parameters_are_set(place: Path) -> None:
-    """The windows are those of `most`; `step` is what the module makes it."""
+    """The windows are those of `most`; the module sets `step`."""
     _make(_tree(place), "two")
     scenario = Scenario.loads(USES)
     said = [{"module": "two", "params": {"most": most, "step": 9}} for most in (20, 30)]
@@ -360,7 +360,7 @@ def test_a_scenario_in_memory_needs_the_cache_no_more(place: Path, cache: Path) 
 @needs_clang
 @pytest.mark.usefixtures("cache")
 def test_a_report_card_is_of_the_module_as_it_is(place: Path) -> None:
-    """What was run before it was made anew is not taken for its own."""
+    """Runs before the rebuild are not reused."""
     candidate = Party("two", {"module": "two"})
     iot = next(cell for cell in CELLS if cell.id == "iot")
     made = []
@@ -549,8 +549,8 @@ def test_the_kernels_own_dctcp_runs(kernels_source: Path) -> None:
 @pytest.mark.slow_linux
 @pytest.mark.usefixtures("cache")
 def test_both_engines_run_a_module(kernels_source: Path) -> None:
-    """Of 6.1, which the virtual machine boots: its own module there, the same source compiled here, with the same
-    parameters. `win_thresh = 1000` makes Illinois Reno, which over a quarter of a BDP leaves a tenth of the link.
+    """The module of 6.1, which the virtual machine boots, compared with its source compiled here, with equal
+    parameters. `win_thresh = 1000` turns Illinois into Reno, which over a quarter of a BDP leaves a tenth of the link.
     """
     if kernels_source.name != "linux-source-6.1":
         pytest.skip("the machine boots 6.1")

@@ -73,7 +73,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def check_table(text: str) -> None:
-    """Every name is in the table, in a row of its own, and nothing that the terminal would obey."""
+    """Every name is in the table, in a separate row, without control characters for the terminal."""
     assert all(line.isprintable() for line in text.splitlines())
     assert max(map(len, text.splitlines())) < 500
     for name in NAMES[:-1]:
@@ -101,12 +101,12 @@ def test_every_kind_of_picture(tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_picture_says_what_the_names_say() -> None:
-    # They are too long to stand beside the title.
+    # They are too long for a place next to the title.
     figure = fullpipe.run(scenario()).plot()
     legend = figure.axes[1].get_legend() or next(one for one in figure.legends if len(one.get_texts()) == len(NAMES))
     drawn = [text.get_text() for text in legend.get_texts()]
     assert len(drawn) == len(NAMES)
-    # What matplotlib draws where nothing is a formula: without the escapes before $, and without what has no width.
+    # Text that matplotlib draws without formulas: without the escapes before $, and without characters of no width.
     plain = [text.replace(r"\$", "$").removeprefix("\N{ZERO WIDTH SPACE}") for text in drawn]
     assert plain[:-1] == [SHOWN.get(name, name) for name in NAMES[:-1]]
     assert all(not text._preprocess_math(text.get_text())[1] for text in legend.get_texts())  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Algorithms of one's own, in Python."""
+"""Custom algorithms in Python."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def scenario(algorithm: Any, **keys: Any) -> Scenario:
 
 
 def interrupted(line: list[Any], directory: Path, begun: str, *, after_s: float = 0) -> tuple[int, str]:
-    """Ctrl-C to a program so long after it has made the file ``begun``, before which it must not end: its exit status,
-    and what it says.
+    """Sends Ctrl-C to a program a given time after it has created the file ``begun``, before which it must not end.
+    Returns its exit status and its output.
     """
     with started(line, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not (directory / begun).exists():
@@ -387,7 +387,7 @@ def test_sweeps_name_the_source_in_each_row(tmp_path: Path, plain: Path) -> None
         sweep("a")
     second = sweep("b")
     assert set(second.runs["algorithm_source"].to_pylist()) != {source}
-    # Without one of one's own there is no such column.
+    # Without a custom algorithm, there is no such column.
     assert "algorithm_source" not in fullpipe.sweep(scenario("newreno"), {"seed": [1]}).runs.column_names
 
 
@@ -451,7 +451,7 @@ def test_ctrl_c_ends_an_endless_loop(tmp_path: Path, command: str) -> None:
 
 
 def line_of(done: subprocess.CompletedProcess[str], status: int) -> str:
-    """The only line that a program says that ends so."""
+    """The only line of a program that ends in this way."""
     assert (done.returncode, done.stdout) == (status, ""), done
     (line,) = done.stderr.splitlines()
     return line.removeprefix("fullpipe: ")
@@ -564,7 +564,7 @@ def test_helpers_may_be_called_as_they_like() -> None:
             """Called by a function inside of one."""
 
         def on_drop(self, flow):
-            """Like none of the sender's."""
+            """Not the name of a method that the sender calls."""
 
         def _on_acks(self, flow):
             """The class's own."""
@@ -664,7 +664,7 @@ def compiled(name: str, kind: type, **options: Any) -> None:
 
 
 class PlainReno:
-    """The same for Numba, which takes no dictionaries of windows."""
+    """Variant for Numba, which takes no dictionaries of windows."""
 
     cwnd: float = 2.0
     ssthresh: float = math.inf
@@ -803,7 +803,7 @@ def test_what_cannot_be_compiled_is_said_in_a_line(
     text = COMPILED.replace(LOOPS, "return w / 2").replace(written, instead)
     (tmp_path / "s.toml").write_text(TOML)
     (tmp_path / "aimd.py").write_text(text)
-    # Of what a method returns, and of a name that is none, it is the method's first line.
+    # For a method's result, and for an unknown name, the line is the method's first.
     first = said.startswith(("what", "NameError"))
     line = next(i for i, line in enumerate(text.splitlines(), 1) if instead in line) - first
     place = rf"aimd\.py: algorithm 'plain-aimd': Numba can't compile it: aimd\.py:{line}: "
@@ -851,7 +851,7 @@ def from_a_thread():
     thread.join()
 
 def cell(code):
-    # What a notebook's kernel does with a cell.
+    # As a notebook's kernel runs a cell.
     try:
         code()
     except KeyboardInterrupt:
@@ -874,7 +874,7 @@ print("the next cell runs", rate > 1e6, flush=True)
 
 @pytest.mark.parametrize("way", ["run", "run_many", "thread"])
 def test_interrupting_a_notebook_ends_an_endless_loop(tmp_path: Path, way: str) -> None:
-    """Jupyter and terminals interrupt the whole group of processes; the notebook's own goes on."""
+    """Jupyter and terminals interrupt the whole process group; the notebook's process continues."""
     (tmp_path / "s.toml").write_text(TOML)
     loop = "open('looping', 'w').close()\n        while True: pass"
     (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", loop))
@@ -922,7 +922,7 @@ def test_a_main_thread_that_ctrl_c_has_ended_takes_runs_along(tmp_path: Path, co
 
 
 def test_the_header_has_the_structs_that_are_compiled(tmp_path: Path) -> None:
-    """What a C compiler makes of the header is what NumPy makes of the fields."""
+    """The C compiler's layout of the header equals NumPy's layout of the fields."""
     import numpy as np
 
     from fullpipe.custom import compiled as plug

@@ -48,7 +48,7 @@ fullpipe.algorithm("reno-silent", recovery="rack")(RenoCopy)
 
 @fullpipe.algorithm("reno-undo", recovery="rack")
 class RenoUndo(RenoCopy):
-    """The same, with the event."""
+    """Variant with the event."""
 
     def on_undo(self, cwnd: float, ssthresh: float) -> None:
         UNDONE.append((self.cwnd, cwnd, ssthresh))
@@ -153,7 +153,7 @@ def last(result: fullpipe.Result, column: str) -> float:
     ],
 )
 def test_packets_change_nothing_and_are_counted(keys: dict[str, Any]) -> None:
-    """A class that asks for packets sends what one sends that does not ask, and each packet is reported once."""
+    """A class that takes packet events sends as one that does not, and each packet is reported once."""
     plain, counted = lossy("plain-reno", **keys), lossy("counted-reno", **keys)
     for column in ("goodput_bps", "retransmits", "timeouts", "mean_cwnd_packets"):
         assert plain.flows[column] == counted.flows[column], column

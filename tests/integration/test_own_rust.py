@@ -1,4 +1,4 @@
-"""An algorithm of one's own, in Rust: the example is built and run as its reader would; the crates can be published."""
+"""Custom algorithm in Rust: the example is built and run as a reader would do. The crates can be published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reproduction: measured beside published, and checks that can fail."""
+"""Reproduction: measured and published values, and checks that can fail."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def test_wrong_figures_miss(shortened: Outcome) -> None:
 
 
 def exactly(figures: Mapping[str, float], item: str) -> list[dict[str, Any]]:
-    """What is expected, as if the paper printed what was measured; within 0.010 or, of less than that, exactly."""
+    """Expected values, as if the paper printed the measured ones: within 0.010, or exactly if the value is less than
+    that.
+    """
     names = [entry["name"] for entry in expected(item)]
     return [
         {**VALUE, "name": name, "published": figures[name], "tolerance": 0.010 if abs(figures[name]) > 0.010 else 0.0}
@@ -187,7 +189,7 @@ def tiny() -> Item:
 
 
 def played_by_the_simulator(scenario: Scenario) -> dict[str, Any]:
-    """What the guest would report."""
+    """Report of the virtual machine."""
     result = run(scenario)
     names = ("links", "flows", "traffic", "series", "link_series")
     tables = {name: {key: to_list(column) for key, column in result.columns(name).items()} for name in names}

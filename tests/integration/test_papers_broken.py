@@ -1,4 +1,4 @@
-"""Algorithms broken through their parameters: the items that depend on what is broken must fail, and others not."""
+"""Algorithms broken through their parameters: results that depend on the broken part must fail, and others must not."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def broken(item: Item, name: str, params: Mapping[str, Any]) -> Item:
         ("hyun-jang/table-1", "hyun-jang", {"a": 1.0}, "utilization, proposed, k=1/8"),
         ("hyun-jang/figure-2", "hyun-jang", {"a": 1.0}, "extra fills more than half of the cycle"),
         ("hyun-jang/figure-3", "hyun-jang", {"a": 1.0}, "utilization, proposed"),
-        # The pipe is taken for twice what it is: extra fills the buffer.
+        # The algorithm assumes twice the actual BDP: the excess fills the buffer.
         ("hyun-jang/figure-2", "hyun-jang", {"alpha": 1.2, "beta": 1.0}, "W_full is the pipe"),
         # The safety check is skipped: the cut stays a twentieth, and standard TCP pays.
         ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "friendliness comparable to HSTCP's"),
         ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "and less is lost"),
-        # BBRv1 for BBRv3: it goes on into full queues.
+        # BBRv1 for BBRv3: it continues into full queues.
         ("modern/c4", "bbr3", {"name": "bbr"}, "mean RTT, bbr3, alone_1_5M, ms"),
         ("modern/loss-zone", "bbr3", {"name": "bbr"}, "the third version leaves the zone"),
         # Vegas for CUBIC: the deep buffer stays empty.

@@ -1,4 +1,4 @@
-"""A researcher's own paper, in a directory of its own."""
+"""A researcher's own paper, in a separate directory."""
 
 from __future__ import annotations
 

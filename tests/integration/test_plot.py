@@ -1,4 +1,4 @@
-"""Pictures: every format, the same bytes, many flows, several links."""
+"""Plots: every format, equal bytes, many flows, and several links."""
 
 from __future__ import annotations
 

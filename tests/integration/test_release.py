@@ -1,4 +1,4 @@
-"""What goes with a release: metadata that agree, licences of what is linked in, workflows that call what there is."""
+"""Files of a release: metadata that agree, licenses of linked code, and workflows that call existing targets."""
 
 from __future__ import annotations
 

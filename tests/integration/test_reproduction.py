@@ -84,7 +84,7 @@ def test_an_algorithm_looks_the_same_in_every_picture(reproduced: dict[str, Any]
 
 
 def labelled(picture: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    """Each line of a picture by its label, and each of its bars that stand by a name."""
+    """Each line of a plot by its label, and each named bar."""
     names = [name for panel in picture["panels"] for _, name in panel["y"].get("ticks", [])]
     for panel in picture["panels"]:
         for mark in [*panel.get("marks", []), *panel.get("lines", [])]:

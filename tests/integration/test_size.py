@@ -378,7 +378,7 @@ def test_the_timer_has_room_above_the_rtt() -> None:
 
 
 def test_ten_flows_of_one_rtt_are_not_in_step() -> None:
-    # A pipe of 125 packets. In step, ten need what one does.
+    # A BDP of 125 packets. If flows are synchronized, ten need the buffer of one.
     sizing = fullpipe.size(
         "20 Mbit/s", "50 ms", flows=[1, 10], target=[0.98], algorithms=["newreno"], seeds=2, precision=0.2
     )
@@ -456,8 +456,8 @@ def test_the_command(program: Program, tmp_path: Path) -> None:
 
 
 def test_a_buffer_is_as_large_as_its_worst_delay_allows() -> None:
-    """At 8 Mbit/s a packet of 1000 bytes takes 1 ms: whoever fills a buffer of B packets waits B ms at most, and one
-    flow of NewReno fills it once a cycle.
+    """At 8 Mbit/s a packet of 1000 bytes takes 1 ms. In a buffer of B packets, every sender waits at most B ms, and one
+    flow of NewReno fills it once per cycle.
     """
     targets = ["max_delay<=30ms", "utilization>=0.9,p99_delay<=30ms"]
     sizing = fullpipe.size("8 Mbit/s", "40 ms", flows=[1], target=targets, algorithms=["newreno"], precision=0.01)
@@ -496,8 +496,8 @@ def test_completion_times_are_those_of_web_transfers() -> None:
 
 
 def test_the_command_with_a_queue(program: Program, tmp_path: Path) -> None:
-    """CoDel allows one Reno flow no queue that stands for longer than its target: at 80 ms and 5 ms RFC 8289, section
-    3.2, gives (3 + 6 f - f^2) / (4 (1 + f)) with f = 1/16, .793, whatever the buffer.
+    """CoDel allows one Reno flow no queue that is longer than its target for an interval. At 80 ms and 5 ms, RFC 8289,
+    section 3.2, gives (3 + 6 f - f^2) / (4 (1 + f)) with f = 1/16, .793, for every buffer.
     """
     asked = ["--rate", "10Mbit/s", "--rtt", "80ms", "--flows", "1", "--target", "0.9", "--algorithms", "newreno"]
     done = program("size", *asked, "--queue", "codel", "--out", "out")

@@ -1,4 +1,4 @@
-"""Sweeps: axes, rows, what is kept of a sweep that was stopped, statistics, pictures."""
+"""Sweeps: axes, rows, the store of a sweep that was stopped, statistics, and plots."""
 
 from __future__ import annotations
 
@@ -654,7 +654,7 @@ def test_the_check_of_a_plan_is_linear(small: Scenario, monkeypatch: pytest.Monk
         return replace(self, **changes)
 
     monkeypatch.setattr(Scenario, "replace", counting)
-    # None of these runs alone: the scenario lasts 20 s, 5 s of them for the warm-up.
+    # No run with these single values is valid: the scenario lasts 20 s, 5 s of them for the warm-up.
     warmups, durations = [f"{s} s" for s in range(21, 421)], [f"{s} s" for s in range(422, 822)]
     told: list[tuple[float, float]] = []
     axes = read_axes({"warmup": warmups, "duration": durations})
@@ -662,11 +662,11 @@ def test_the_check_of_a_plan_is_linear(small: Scenario, monkeypatch: pytest.Monk
     assert plan.runs == 160_000
     assert told == [(i, 800) for i in range(1, 801)]
     assert next(checks) < 2000
-    # A value that none of 400 combinations runs with is refused once they were tried.
+    # A value that is invalid in each of 400 combinations is refused after they were tried.
     with pytest.raises(ScenarioError, match=r"sweep\.warmup: 900 s: "):
         Plan(small, read_axes({"warmup": [*warmups, "900 s"], "duration": durations}))
     assert next(checks) < 4000
-    # Where there are too many combinations the runs tell.
+    # With too many combinations, the runs report the error.
     monkeypatch.setattr(plans, "MOST_TRIED", 50)
     Plan(small, read_axes({"warmup": [*warmups, "900 s"], "duration": durations}))
 

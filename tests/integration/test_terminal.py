@@ -31,7 +31,7 @@ flows = [{ algorithm = "newreno" }]
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """What `show` prints on a terminal of so many columns."""
+    """Output of `show` on a terminal with a number of columns."""
 
     def printed(columns: int, show: Callable[[], None]) -> str:
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -56,7 +56,7 @@ def test_lines_of_text_fit_too(terminal: Callable[..., str]) -> None:
     wide = terminal(1000, lambda: output.show(sized_together().shown()))
     text = terminal(80, lambda: output.show(sized_together().shown()))
     assert max(map(len, text.splitlines())) <= 80
-    # Columns that say which row it is are repeated; nothing else is lost or cut.
+    # Columns that identify the row are repeated; all others appear once, uncut.
     assert set(wide.replace("─", "").split()) == set(text.replace("─", "").split())
 
 
@@ -133,7 +133,7 @@ def test_keys_are_set_on_the_command_line(tmp_path: Path, program: Callable[...,
     assert json.loads(program("run", *options, "--json").stdout)["flows"] == flows
     compared = json.loads(program("compare", *options, "--algorithms", "reno", "--json").stdout)["runs"]
     assert compared[0]["flows"] == fullpipe.compare(changed, ["reno"]).to_dict()["runs"][0]["flows"]
-    # On Linux too, which says no to this queue before it boots anything.
+    # On Linux too, which refuses this queue before a virtual machine boots.
     refused = program("linux", "run", str(file), "--set", "links.bottleneck.queue=dualpi2")
     assert (refused.returncode, "links[0].queue: tc has no dualpi2" in refused.stderr) == (2, True)
     file.write_text(SMALL + '[sweep]\n"seed" = [1]\n')

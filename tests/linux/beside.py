@@ -1,4 +1,4 @@
-"""Figures of the two engines beside each other: measured, kept for reports/linux.md, and judged."""
+"""Comparison of the metrics of two engines: measured, recorded for reports/linux.md, and judged."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def hold(table: str, name: str, there: Callable[[], list[Figures]], here: list[F
 
 
 def keeps_linux() -> bool:
-    """Whether what Linux gave before is taken from the record."""
+    """Whether Linux's earlier results are taken from the record."""
     return os.environ.get(RECORD) == "simulator"
 
 
@@ -95,7 +95,7 @@ def _figures(scenario: Scenario, engine: str) -> Figures:
 
 
 def keep_rows(table: str, rows: Mapping[str, Any]) -> None:
-    """Puts rows into a table's record, a line each, in the place of those of the same names."""
+    """Puts rows into a table's record, a line each, and replaces rows with equal names."""
     path, known = _path(table), {**kept(table), **rows}
     path.parent.mkdir(exist_ok=True)
     path.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(known[key])}" for key in known) + "\n}\n")

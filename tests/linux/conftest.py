@@ -1,4 +1,4 @@
-"""What the tests of the Linux part share."""
+"""Fixtures of the Linux tests."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Claim = Callable[[str], None]
 
 @pytest.fixture
 def claim() -> Iterator[Claim]:
-    """Call it with an algorithm, or an object file's path, that this machine's kernel is to have and to lose: one test
-    at a time may, whichever process runs it; what someone else has loaded is left alone; what the test leaves is
-    removed. Dead registrations do not matter.
+    """Call it with an algorithm, or an object file's path, that a test loads into this machine's kernel. Only one test
+    at a time may do so, in any process. Algorithms that others have loaded stay; those left by the test are removed.
+    Dead registrations do not matter.
     """
     claimed: list[str] = []
 

@@ -1,7 +1,7 @@
-"""The same scenarios on Linux and in the simulator: each figure beside the other's. Long; `make test-linux` runs it.
+"""Equal scenarios on Linux and in the simulator: comparison of each metric. Long; `make test-linux` runs it.
 
-10 Mbit/s, 100 ms, one flow, 200 s after 40 s of start-up, SACK and an ACK per segment on both sides. Algorithms that
-the kernel has with other constants than their papers are simulated with the kernel's.
+10 Mbit/s, 100 ms, one flow, 200 s after 40 s of start-up, SACK, and an ACK per segment on both sides. Algorithms for
+which the kernel has other constants than the papers are simulated with the kernel's.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def test_modules_agree(case: str, buffer_bdp: float) -> None:
 
 @pytest.mark.parametrize(("case", "bdp"), COLLAPSED)
 def test_linuxs_westwood_fails_over_a_small_buffer(case: str, bdp: float) -> None:
-    """What it does there after a recovery, the simulator does by the same rule, and not without it."""
+    """Behavior after a recovery: the simulator behaves as Linux with the rule, and not without it."""
     linux = utilization(run(later(LATER[case], bdp), engine="linux"))
     halving, paper = (
         utilization(run(later({"algorithm": algorithm}, bdp))) for algorithm in (LATER[case]["algorithm"], case)
@@ -193,8 +193,8 @@ def test_hyun_jang_nearly_fills_the_link() -> None:
 
 
 def test_delayed_acks() -> None:
-    """An ACK for every second segment, not for what a timer of 40 ms has collected: a quarter of a BDP gives Reno
-    0.88 of the link (equation 5 of Hyun and Jang: 0.893).
+    """An ACK for every second segment, not for all segments within a timer of 40 ms: a quarter of a BDP gives Reno 0.88
+    of the link (equation 5 of Hyun and Jang: 0.893).
     """
     there, here = (run(scenario("reno", buffer_bdp=0.25, delayed_ack=True), engine=name) for name in ENGINES[::-1])
     print(f"\nreno, delayed ACKs: utilization Linux {utilization(there):.4f}, simulator {utilization(here):.4f}")
@@ -227,9 +227,9 @@ to judge by.
 def test_friendly_to_reno(algorithm: str, buffer_bdp: float, least: float, most: float) -> None:
     """One flow of each, with delayed ACKs as Linux's receivers send them: neither gets more than 60 % in the mean.
 
-    Not so adaptive AIMD with the same round trips and small buffers: its window grows more slowly, so that it is more
-    seldom the flow that meets a full queue (at 1/4 BDP 51 times against 77), and the paper's fairness is for flows that
-    meet the same events.
+    The exception is adaptive AIMD with equal round trips and small buffers. Its window grows more slowly, so it is less
+    often the flow that meets a full queue (at 1/4 BDP 51 times versus 77). The paper's fairness is for flows that meet
+    equal events.
     """
     pairs = [
         scenario(algorithm, "reno", buffer_bdp=buffer_bdp, starts_ms=(0, start_ms), delayed_ack=True)

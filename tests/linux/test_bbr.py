@@ -1,12 +1,12 @@
-"""Why BBR drops fewer packets on Linux where the buffer is a tenth of a BDP: one of it alone, the first minute of the
-report card's duel, with what the kernel's hosts do and the simulator's do not switched off in the kernel. Long;
-`make test-linux` runs it.
+"""Why BBR drops fewer packets on Linux if the buffer is a tenth of a BDP: one BBR flow alone, in the first minute of
+the report card's duel. Functions of the kernel's hosts that the simulator's hosts lack are switched off.
+Long; `make test-linux` runs it.
 
-A phase of 5/4 drops what is too much for the buffer until a loss shows, or until 5/4 of a BDP are in flight. Two of the
-kernel's ways make that end sooner. Its timestamps tick in milliseconds, and an ACK of segments that were sent again is
-measured by them: the least round trip, and with it the BDP, comes out up to a millisecond too short. And after the
-third duplicate ACK a receiver holds back further SACKs for up to a millisecond (since Linux 4.18), so that less is
-delivered in as much time, and the bandwidth is underrated by up to a segment a round trip.
+A phase of 5/4 drops the excess over the buffer until a loss is detected, or until 5/4 of a BDP are in flight. Two
+functions of the kernel end the phase earlier. First, its timestamps tick in milliseconds, and the ACK of a
+retransmission is measured with them. The minimum RTT, and with it the BDP, is up to a millisecond too small. Second,
+after the third duplicate ACK a receiver delays further SACKs by up to a millisecond (since Linux 4.18). Less data is
+delivered in that time, and the bandwidth is underestimated by up to a segment per round trip.
 """
 
 from __future__ import annotations

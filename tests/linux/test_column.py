@@ -28,7 +28,7 @@ VEGAS = "the kernel's Vegas overshoots in slow start, and the next one takes the
 
 @pytest.mark.parametrize("name", ["cubic", "bbr", pytest.param("vegas", marks=pytest.mark.xfail(reason=VEGAS))])
 def test_a_whole_column_agrees_with_the_card(name: str) -> None:
-    """Mean RTTs within 5 % of what the card's seeds span, utilization within 2 points."""
+    """Mean RTTs within 5 % of the range of the card's seeds, utilization within 2 points."""
     found: dict[str, dict[str, Any]] = {}
     for figure in figures_of(name, "bloat"):
         if figure["metric"] in FIGURES:
@@ -78,7 +78,7 @@ LOSSES = {"loss_rate": "loss_percent", "utilization": "utilization_percent"}
 
 
 def test_a_column_of_losses_agrees_with_the_card() -> None:
-    """Ten flows over 50 Mbit/s and a fiftieth of a BDP: losses within a factor of 1.3 of what twelve seeds span,
+    """Ten flows over 50 Mbit/s and a fiftieth of a BDP: losses within a factor of 1.3 of the range of twelve seeds,
     utilization within 2 points.
     """
     figures = {figure["metric"]: figure for figure in figures_of("cubic", "shallow", SEEDS)}
@@ -94,7 +94,9 @@ def test_a_column_of_losses_agrees_with_the_card() -> None:
 
 
 def figures_of(candidate: str, cell: str, seeds: int | None = None) -> list[dict[str, Any]]:
-    """Those of a cell of a candidate's card, with Linux's unless what it gave before is taken from the record."""
+    """Metrics of a test case of a candidate's card, with Linux's, unless Linux's earlier results are taken from the
+    record.
+    """
     card = evaluate(candidate, only=[cell], seeds=seeds, engine="simulator" if keeps_linux() else "linux")
     (judged,) = card.data["criteria"][0]["experiments"]
     return list(judged["figures"].values())
@@ -108,6 +110,6 @@ def show(table: str, found: dict[str, dict[str, Any]]) -> None:
 
 
 def spanned(here: list[float], there: list[float], *, ratio: float = 1.0, apart: float = 0.0) -> bool:
-    """Whether every run on Linux lies in what the simulator's seeds span, or beyond it by no more than that."""
+    """Whether every run on Linux is within the range of the simulator's seeds, or outside by no more than that."""
     low, high = min(here) / ratio - apart, max(here) * ratio + apart
     return all(low <= value <= high for value in there)

@@ -1,6 +1,6 @@
-"""The programs on this host, called as the kernel calls them: against the crates' algorithms, driven by the same events
-of a simulation; and where a kernel does what no simulation does. Each twice: the source compiled for this host, and the
-object for the kernel in the crates' virtual machine.
+"""The eBPF programs on this host, called as the kernel calls them, compared with the crates' algorithms under equal
+events of a simulation. Also calls that only a kernel makes. Each program runs twice: the source compiled for this host,
+and the object for the kernel in the crates' virtual machine.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ Say = Callable[..., list[tuple[int, int]]]
 
 @pytest.fixture
 def say(conform: Conform) -> Say:
-    """Tells a program events, lines of `conform script`; window and threshold after each, segments."""
+    """Sends events, lines of `conform script`, to a program. Returns window and threshold after each, in segments."""
 
     def tell(algorithm: str, *lines: str) -> list[tuple[int, int]]:
         text = "".join(f"{line}\n" for line in lines)
@@ -181,8 +181,8 @@ TCP's b(1000) = 0.3299 cuts to 670.1.
 
 
 def test_ehstcp_timeout_takes_the_threshold_of_highspeed(say: Say) -> None:
-    """Though the kernel asks for the threshold before it says that it is a timeout. 671 is the first whole window
-    that is not below 670.1.
+    """The kernel asks for the threshold before it reports the timeout. 671 is the first whole window that is not below
+    670.1.
     """
     told = say("ehstcp", *QUEUED, "timeout", "ack 1 100000", "ack 2000 100000")
     assert told[-3:] == [(1, 670), (2, 670), (671, 670)]
@@ -200,7 +200,7 @@ def test_ehstcp_timeout_in_recovery_is_no_second_cut(say: Say) -> None:
 
 
 def test_ehstcp_switched_to_during_a_timeout(say: Say) -> None:
-    """Another timeout of the same episode, which the kernel asks nothing for: its threshold of 300 stays."""
+    """Another timeout of an episode, for which the kernel does not ask: its threshold of 300 stays."""
     assert say("ehstcp", "connect 600 600", "loss", "connect 280 300", "timeout")[-1] == (1, 300)
 
 
@@ -226,9 +226,9 @@ def test_ehstcp_leaves_out_the_way_back(say: Say) -> None:
 
 @pytest.mark.parametrize("drift_ppm", [50, -50])
 def test_ehstcp_clocks_that_drift_apart(say: Say, drift_ppm: int) -> None:
-    """RTTmin 100 ms, then 15 minutes at 105 ms, the queue on the way forth (N' = 25): the cut at 525 is 5/105, to 500.
-    What is remembered of the clocks, 20 s, is wrong by 1 ms, and their tick is another: at most 525 100/103 = 510.
-    Without forgetting, 45 ms of drift leave no queue and cut nothing.
+    """RTTmin 100 ms, then 15 minutes at 105 ms, with the queue in the forward direction (N' = 25): the cut at 525 is
+    5/105, to 500. The stored offset of the clocks, from 20 s, is wrong by 1 ms, and their tick differs: at most 525
+    100/103 = 510. Without expiry of the offset, 45 ms of drift would hide the queue and prevent the cut.
     """
     rounds = [f"ack 1 105000 {20_000 + drift_ppm * second}" for second in range(15 * 60)]
     lines = [line for event in rounds for line in ("wait 1000", "kernel 525 525", event)]

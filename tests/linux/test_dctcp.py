@@ -1,7 +1,8 @@
-"""DCTCP on Linux and in the simulator, over a step: each figure beside the other's. Long; `make test-linux` runs it.
+"""DCTCP on Linux and in the simulator, over a step: comparison of each metric. Long; `make test-linux` runs it.
 
-10 Mbit/s, 100 ms, room for 1000 packets, marks above so much waiting, 50 s after 20 s of start-up, packets of 1500
-bytes, SACK and an ACK per segment on both sides. After a mark the window sinks over a round trip, as Linux's does.
+10 Mbit/s, 100 ms, a buffer of 1000 packets, marks above a threshold, 50 s after 20 s of start-up, packets of 1500
+bytes, SACK, and an ACK per segment on both sides. After a mark, the window decreases over a round trip, as Linux's
+does.
 """
 
 from __future__ import annotations

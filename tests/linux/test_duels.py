@@ -1,6 +1,6 @@
-"""What `fullpipe evaluate --engine linux` puts beside the simulator: two flows over 50 Mbit/s and 30 ms on both,
-the report card's own scenarios, of which the first minute is run, and hosts take no time. Long; `make test-linux` runs
-it.
+"""Linux's column of `fullpipe evaluate --engine linux`: two flows over 50 Mbit/s and 30 ms on both engines. The
+scenarios are the report card's, of which the first minute is run, without host processing times. Long; `make
+test-linux` runs it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def scenario(pair: tuple[str, str], buffer_bdp: float, seed: int) -> dict[str, A
 
 
 def measured(tree: dict[str, Any], engine: str) -> Figures:
-    """What the first flow has of both goodputs, the link's utilization and drops, and the first flow's mean RTT. Hosts
-    take no time, as in the guest.
+    """Share of the first flow in both goodputs, the link's utilization and drops, and the first flow's mean RTT.
+    Without host processing times, as in the virtual machine.
     """
     row = metrics(run(for_linux(tree), engine=engine))
     one, other = (row[f"{name}.goodput_bps"] or 0.0 for name in ("victim", "other"))

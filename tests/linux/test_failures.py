@@ -1,4 +1,4 @@
-"""What fails on the way to a kernel says so in one line and leaves nothing behind."""
+"""Failures before a kernel runs are reported in one line and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ SAY_DONE = 'for word in "$@"; do case $word in file:*) echo done > "${word#file:
 
 @pytest.fixture
 def fake_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Puts a QEMU in front of the real one that does as told where KVM is asked for; the device is there."""
+    """Puts a QEMU before the real one that fails in a given way if KVM is requested. The device exists."""
 
     def make(kvm: str, tcg: str = "exit 1") -> None:
         program = tmp_path / machine.QEMU

@@ -112,9 +112,9 @@ def sent(kernel_name: str, content: bytes) -> tuple[str, int]:
 
 
 def constants(program: str) -> bytes:
-    """What the kernel holds as the constants of the program of this name."""
+    """Constants of a program in the kernel, by the program's name."""
     shown = listed("prog", "show", "name", program)
-    # What was taken out a moment ago may be listed still.
+    # A program that was removed a moment ago may still be listed.
     there = max(shown if isinstance(shown, list) else [shown], key=lambda one: one["id"])
     (rodata,) = [
         str(map_id)
@@ -126,7 +126,7 @@ def constants(program: str) -> bytes:
 
 
 def listed(*arguments: str) -> Any:
-    """What bpftool says."""
+    """Output of bpftool."""
     return json.loads(subprocess.run(["bpftool", "-j", *arguments], capture_output=True, check=True).stdout)
 
 
@@ -136,7 +136,9 @@ def registrations(kernel_name: str) -> int:
 
 
 def test_unload_in_use(ehstcp: str) -> None:
-    """What is removed while a connection uses it stays, dead; the next registration comes and goes beside it."""
+    """A registration that is removed while a connection uses it stays, dead. The next registration is independent of
+    it.
+    """
     before = registrations("ehstcp")
     host.load(ehstcp)
     with connection("ehstcp"):

@@ -95,7 +95,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirror:
 
 
 def publish(root: Path, suite: str, name: str, depends: str, files: Files) -> str:
-    """Packs a package; what the suite's index says of it."""
+    """Packs a package. Returns its entry in the suite's index."""
     tree = root / "trees" / suite / name
     control = f"Package: {name}\nVersion: 1\nArchitecture: amd64\nMaintainer: nobody\nDescription: a test\n"
     control += f"Depends: {depends}\n" if depends else ""
@@ -142,7 +142,7 @@ def test_layouts(mirror: Mirror, packages: Packages, version: str) -> None:
 
 @needs_apt
 def test_modules_that_an_earlier_version_did_not_keep(mirror: Mirror) -> None:
-    """The kernel is fetched again, into the same directory; one that is built in is not missed."""
+    """The kernel is fetched again into its directory. A built-in module is not reported as missing."""
     mirror(PLAIN, "old")
     kept = kernel.ensure().image.parent
     sums = (kept / "SHA256SUMS").read_text().splitlines(keepends=True)
@@ -157,7 +157,7 @@ def test_modules_that_an_earlier_version_did_not_keep(mirror: Mirror) -> None:
 
 @needs_apt
 def test_a_kernel_of_another_suite(mirror: Mirror) -> None:
-    """It stands beside the default one, which stays the default whatever was fetched last."""
+    """The fetched kernel is additional. The default kernel stays the default after every fetch."""
     mirror(PLAIN, "old")
     mirror(SPLIT, "new")
     assert kernel.ensure().version == "linux-image-6.1.0-1-cloud-amd64"
@@ -212,8 +212,8 @@ LIBRARY = {"adaptive-aimd": 0.98, "hyun-jang": 0.90, "ehstcp": 0.98, "vegas": 0.
     ("suite", "release"), [("bookworm", "6.1."), ("trixie", "6.12."), ("trixie-backports", "7."), ("forky", "7.")]
 )
 def test_real_kernels(suite: str, release: str) -> None:
-    """Each boots, takes our programs and a module of its own, and they do what they do elsewhere: 5 Mbit/s, 60 ms, a
-    quarter of a BDP, a link for each.
+    """Each kernel boots, loads fullpipe's programs and its own module, and they behave as in other kernels: 5 Mbit/s,
+    60 ms, a quarter of a BDP, a link for each.
     """
     package = f"{META}/{suite}"
     assert kernel.ensure(package).version.startswith(f"linux-image-{release}")

@@ -1,8 +1,7 @@
-"""Links that lose, reorder, police and change, on Linux and in the simulator. Long; `make test-linux` runs it.
+"""Links that lose, reorder, police, and change, on Linux and in the simulator. Long; `make test-linux` runs it.
 
-10 Mbit/s, 100 ms, four flows with `host = "linux"` and nothing else, as a user would write it; 50 s after 20 s of
-start-up. What is lost is drawn at random, so that the mean of some runs on Linux is held to the range that seeds span
-in the simulator.
+10 Mbit/s, 100 ms, four flows with only `host = "linux"`, as a user would write it; 50 s after 20 s of start-up. Losses
+are random, so the mean of some runs on Linux must be in the range of the simulator's seeds.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def scenario(case: Case, *, seed: int = 2, delayed_ack: bool = True, later_ms: i
         "access_delay": "1 ms",
         **({} if delayed_ack else {"delayed_ack": False}),
     }
-    # Seeds decide over nothing where nothing is drawn; a per mille of delay stands for one.
+    # Without random choices, seeds have no effect; a per mille of delay replaces the seed.
     delay_ms = 49 + 0.02 * (seed - 13)
     bottleneck = {"name": "l", "rate": "10 Mbit/s", "delay": f"{delay_ms} ms", "buffer": "40 packets"}
     return Scenario.from_dict(
@@ -80,7 +79,7 @@ def scenario(case: Case, *, seed: int = 2, delayed_ack: bool = True, later_ms: i
 
 @pytest.mark.parametrize("case", CASES, ids=", ".join)
 def test_linux_and_simulator_agree(case: Case) -> None:
-    """Within 2 percentage points of utilization, 15 % of mean queue, 1.3 times what is lost."""
+    """Within 2 percentage points of utilization, 15 % of the mean queue, and a factor of 1.3 of the losses."""
     here = [simulated(scenario(case, seed=seed, delayed_ack=case != QUICK)) for seed in SEEDS]
     hold(
         "links",

@@ -1,4 +1,4 @@
-"""Our programs in a virtual machine's kernel: they load, run, and do there what they do in the simulator."""
+"""fullpipe's programs in a virtual machine's kernel: they load, run, and behave as in the simulator."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def scenario(algorithm: str, delay_ms: float = 29) -> Scenario:
 
 @pytest.mark.parametrize(
     ("algorithm", "least", "apart"),
-    # What each paper promises over Reno's 0.86 to 0.89: a full link (adaptive AIMD, eHSTCP), or, where the window has
-    # only 47 segments and 2 % of the RTT is less than one of them, part of the way to it (Hyun-Jang).
+    # Claims of the papers over Reno's 0.86 to 0.89: a full link (adaptive AIMD, eHSTCP), or part of the way to it
+    # (Hyun-Jang), if the window has only 47 segments and 2 % of the RTT is less than one of them.
     [("adaptive-aimd", 0.98, 0.02), ("hyun-jang", 0.90, 0.04), ("ehstcp", 0.98, 0.02)],
 )
 def test_program(algorithm: str, least: float, apart: float) -> None:

@@ -1,9 +1,9 @@
-"""The same queues on Linux and in the simulator: each figure beside the other's. Long; `make test-linux` runs it.
+"""Equal queues on Linux and in the simulator: comparison of each metric. Long; `make test-linux` runs it.
 
-10 Mbit/s, 100 ms, room for 1000 packets, 50 s after 20 s of start-up; `host = "linux"`, with an ACK per segment; CUBIC
-and Vegas with the kernel's constants. RED and PIE choose at random, so that the mean of some runs on Linux is held to
-the range that seeds span in the simulator; in the others a per cent of delay decides in which phase flows are cut, and
-Linux is held to the range that such delays span.
+10 Mbit/s, 100 ms, a buffer of 1000 packets, 50 s after 20 s of start-up; `host = "linux"`, with an ACK per segment;
+CUBIC and Vegas with the kernel's constants. RED and PIE are random, so the mean of some runs on Linux must be in the
+range of the simulator's seeds. For the others, one per cent of delay changes the phase in which flows are cut, and
+Linux must be in the range of such delays.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ IN_STEP_MS = (48.6, 48.8, 49, 49.2)
 def scenario(case: Case, *, seed: int = 2, delay_ms: float = 49, later_ms: int = 0, processing_us: int = 0) -> Scenario:
     queue, algorithm, flows, ecn = case
     marking = {} if queue == "step" else {"ecn": ecn}
-    # What begins 300 ms later loses its SYN to RED, which slow start has filled; the kernel tries again without ECN.
+    # A flow that begins 300 ms later loses its SYN to RED, which slow start has filled. The kernel then retries without
+    # ECN.
     apart_ms = 20 if (queue, ecn) == ("red", True) else 300
     flow = {
         "algorithm": ALGORITHMS[algorithm],

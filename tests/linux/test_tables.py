@@ -1,4 +1,4 @@
-"""What the agent reports becomes figures; the lines are written by hand."""
+"""Metrics from the agent's report, whose lines are written by hand."""
 
 from __future__ import annotations
 

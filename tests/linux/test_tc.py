@@ -1,4 +1,4 @@
-"""Queues in tc's words: each parameter in its unit, what tc cannot be told, and what the kernel counts."""
+"""Queues as arguments of tc: each parameter in its unit, parameters that tc lacks, and the kernel's counters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def scenario(queue: Any, **changes: Any) -> Scenario:
 
 
 def words(queue: Any, **changes: Any) -> str:
-    """What follows "qdisc add dev DEVICE parent 1:1 handle 2:"."""
+    """Arguments after "qdisc add dev DEVICE parent 1:1 handle 2:"."""
     discipline = Plan.of(scenario(queue, **changes)).links[0].discipline
     assert discipline is not None
     return " ".join((discipline.kind, *discipline.words))
@@ -109,7 +109,7 @@ def test_step() -> None:
         ("unlimited", 10_000_000),
         ("20 packets", 19),
         ("15 kB", 9),
-        # 12 ms are 10 packets, beside the one being sent.
+        # 12 ms are 10 packets, in addition to the one being sent.
         ("12 ms", 10),
         ("12.5 ms", 10),
     ],
@@ -162,7 +162,7 @@ FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
         ({**RED, "min_th": "15 packets"}, ".min_th", "not below max_th"),
         ({**RED, "max_p": 0}, ".max_p", "above 0 and below 1"),
         ({**RED, "max_p": 1}, ".max_p", "above 0 and below 1"),
-        # 6000 packets are 9,000,000 bytes, 24 bits beside w_q's 9.
+        # 6000 packets are 9,000,000 bytes: 24 bits, and 9 of w_q.
         ({**RED, "max_th": "6000 packets"}, ".max_th", "32 bits"),
         ("step", ".threshold", "times"),
         ({"name": "step", "threshold": "1 packet"}, ".threshold", "times"),
@@ -199,7 +199,7 @@ def test_a_refusal_ends_the_program_with_2(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("queue", ["codel", {"name": "codel", "sqrt": "exact"}, {**FQ_CODEL, "sqrt": "exact"}])
 def test_another_root_is_run_and_said(queue: Any) -> None:
-    """A plain CoDel runs, but not without a word: the figures of two engines stand beside each other."""
+    """A plain CoDel runs, but with a warning, because the metrics of two engines are compared."""
     (warning,) = Plan.of(scenario(queue)).warnings
     assert warning.startswith("links[0].queue.sqrt: the kernel takes a Newton step")
 
@@ -261,7 +261,7 @@ def test_fq_codel_may_be_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(("slow_start", "written"), [("standard", "0"), ("hystart", "1")])
 def test_hystart(slow_start: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel's cubic is compiled in, and has HyStart unless told otherwise."""
+    """The kernel's cubic is built in, and has HyStart by default."""
     tried = scenario("drop-tail").replace(**{"flows.algorithm": "cubic", "flows.slow_start": slow_start})
     assert f"write /sys/module/tcp_cubic/parameters/hystart {written}\n" in orders(tried, tmp_path, monkeypatch)["/job"]
     assert "hystart" not in orders(scenario("drop-tail"), tmp_path, monkeypatch)["/job"]
@@ -309,7 +309,7 @@ def way(**changes: Any) -> Way:
 
 
 def wire(**changes: Any) -> str:
-    """What the netem behind the link is told at first."""
+    """Initial parameters of the netem behind the link."""
     return " ".join(way(**changes).wires[0][1])
 
 
@@ -331,7 +331,7 @@ def test_a_policer() -> None:
 
 
 def test_schedules() -> None:
-    """Within the run; with `repeat` all begins anew with what the link itself says."""
+    """Within the run. With `repeat`, each period begins with the link's own values."""
     steps = [{"at": "0.5 s", "rate": "5 Mbit/s"}, {"at": "600 ms", "loss": 0.25}, {"at": "3 s", "rate": "1 Mbit/s"}]
     once = way(schedule=steps)
     assert once.rates == ((0, 10_000_000), (500_000_000, 5_000_000))
@@ -371,7 +371,7 @@ def test_what_a_link_cannot_do(change: Any, key: str, said: str) -> None:
 
 
 def test_a_wire_is_a_namespace_behind_the_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Data loses a hundredth, ACKs nothing; what it has lost is counted after the queues."""
+    """Data loses a hundredth, ACKs nothing. Losses are counted after the queues."""
     files = orders(scenario("drop-tail", loss=0.01, reverse={"loss": 0}), tmp_path, monkeypatch)
     text = "\n".join(files.values())
     assert "namespace w0\n" in files["/job"]
@@ -384,7 +384,9 @@ def test_a_wire_is_a_namespace_behind_the_link(tmp_path: Path, monkeypatch: pyte
 
 
 def test_changes_are_ordered_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the rate in the direction that data takes, with a queue that tc can tell another rate; of losses in both."""
+    """A change of rate applies in the direction of the data, with a queue whose rate tc can change. A change of losses
+    applies in both.
+    """
     steps = [{"at": "0.5 s", "loss": 1}, {"at": "1 s", "rate": "5 Mbit/s", "loss": 0}]
     files = orders(scenario("drop-tail", schedule=steps), tmp_path, monkeypatch)
     assert "handle 2: pfifo limit 999\n" in "\n".join(files.values())

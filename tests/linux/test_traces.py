@@ -1,7 +1,7 @@
-"""When each segment of one flow leaves, on Linux and in the simulator: a lost tail, lost retransmissions, reordering, a
-policer. 10 Mbit/s, 100 ms, Reno with `host = "linux"` and an ACK per segment.
+"""Sending times of each segment of one flow, on Linux and in the simulator: a lost tail, lost retransmissions,
+reordering, and a policer. 10 Mbit/s, 100 ms, Reno with `host = "linux"` and an ACK per segment.
 
-The kernel's timers have ticks of 4 ms, and a probe waits for two ticks more than RFC 8985 says.
+The kernel's timers have ticks of 4 ms, and a probe waits for two ticks more than in RFC 8985.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def test_a_lost_tail(tmp_path: Path) -> None:
 
 
 def test_a_lost_last_segment(tmp_path: Path) -> None:
-    """One segment alone is under way: the kernel allows its ACK to be delayed by a least timeout, 200 ms, where the
-    simulator allows what the receiver's delays are (RFC 8985 section 7.2: max_ack_delay), here none.
+    """With one segment in flight, the kernel allows a delay of its ACK by a minimum RTO, 200 ms. The simulator allows
+    the receiver's actual delay (RFC 8985 section 7.2: max_ack_delay), here none.
     """
     there, here = both(scenario(10, buffer="9 packets"), tmp_path)
     assert_alike(there[:10], here[:10], SEND_MS)

@@ -1,4 +1,4 @@
-"""The source distribution is complete, and the wheel made of it holds what the laboratory needs, and works there."""
+"""The source distribution is complete, and the wheel built from it contains the Linux engine's files, and works."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(command: list[object], **environment: str) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What version control has of this directory, and nothing that was built in it."""
+    """This directory's files under version control, without build results."""
     place = tmp_path_factory.mktemp("clone")
     for name in run(["git", "-C", ROOT, "ls-files"]).stdout.splitlines():
         if (ROOT / name).is_file():

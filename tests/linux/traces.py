@@ -21,7 +21,7 @@ class Sent(NamedTuple):
 
 
 def on_linux(scenario: Scenario) -> list[Sent]:
-    """What the scenario's one flow sends."""
+    """Segments that the scenario's one flow sends."""
     plan = Plan.of(scenario)
     booted = kernel.ensure(modules=job.modules(plan))
     work = job.build(plan, booted, watch=True)
@@ -36,7 +36,7 @@ def on_linux(scenario: Scenario) -> list[Sent]:
 
 
 def simulated(scenario: Scenario, folder: Path) -> list[Sent]:
-    """The same; `folder` is for files."""
+    """Variant for the simulator; `folder` is for files."""
     file = folder / "scenario.toml"
     file.write_text(scenario.to_toml())
     build = "cargo build --quiet --locked --release --package fullpipe-sim --example sends --features record"

@@ -1,4 +1,4 @@
-"""What a comparison runs, and what it says no to; results are written by hand."""
+"""Runs and refusals of a comparison; results are written by hand."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_comparison_shows_its_seeds_where_there_are_several() -> None:
 
 
 def test_two_seeds_show_that_nothing_is_random(runs: Runs) -> None:
-    """The stand-in takes two seeds at most, and gives all the same result."""
+    """The replacement of the simulator takes at most two seeds, and gives equal results for all."""
     quiet = compare(Scenario(**SCENARIO), ["bic", "reno"])
     assert (quiet.exact, quiet.seeds, len(runs.asked)) == (True, 1, 1)
 
@@ -200,7 +200,7 @@ def test_five_seeds_where_anything_is_random_and_one_where_nothing_is() -> None:
     quiet = compare({**NOISY, "links": [{**NOISY["links"][0], "loss": 0}]}, ["reno", "cubic"])  # type: ignore[index,dict-item]
     assert quiet.runs["seed"].to_pylist() == [1, 1]
     assert (quiet.exact, noisy.exact) == (True, False)
-    # Every seed gives the same value: the mean has no uncertainty.
+    # Every seed gives an equal value, so the mean has no uncertainty.
     assert quiet.summary()["utilization_ci95"].to_pylist() == [0, 0]
     assert compare(NOISY, ["reno"], seeds=1).summary()["utilization_ci95"].to_pylist() == [None]
     assert compare(NOISY, ["reno", "cubic"], seeds=4).runs.num_rows == 8

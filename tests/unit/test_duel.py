@@ -1,4 +1,4 @@
-"""Two algorithms against each other: what is run, and what is made of it."""
+"""Two algorithms versus each other: the runs and the result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from fullpipe.runs.measure import full
 
 
 def test_harm_is_what_is_lost_of_what_there_is_alone() -> None:
-    # Ware et al., section 3: 10 Mbit/s alone and 4 beside are a loss of 0.6, 50 ms that grow to 200 ms one of 0.75.
+    # Ware et al., section 3: a drop from 10 Mbit/s solo to 4 with the competitor is a harm of 0.6. An increase from 50
+    # ms to 200 ms is one of 0.75.
     assert harm(10e6, 4e6, more_is_better=True) == pytest.approx(0.6)
     assert harm(0.05, 0.2, more_is_better=False) == pytest.approx(0.75)
     assert harm(4e6, 10e6, more_is_better=True) == 0

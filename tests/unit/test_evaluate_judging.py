@@ -1,4 +1,4 @@
-"""From runs to words, on runs written by hand: who is compared with whom, seed by seed, and what a cell makes of it."""
+"""From runs to verdicts, on runs written by hand: which runs are compared by seed, and the result of a test case."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RTT = Metric("victim.p95_rtt_s", LESS)
 
 
 def role_of(text: str) -> Role:
-    """The role of "newreno", "newreno alone", or "newreno beside cubic"."""
+    """Role with the text "newreno", "newreno alone", or "newreno beside cubic"."""
     victim, _, other = text.removesuffix(" alone").partition(" beside ")
     return Role(other, victim) if other or text.endswith(" alone") else Role(victim)
 
@@ -115,7 +115,7 @@ def test_an_unknown_figure_says_which() -> None:
 
 
 def test_harm_is_of_the_victim_alone_and_beside_each() -> None:
-    # Alone 40; beside the candidate 10 (harm 0.75), NewReno 20 (0.5), CUBIC 18 (0.55): 0.2 beyond the bar.
+    # Solo 40; with the candidate 10 (harm 0.75), NewReno 20 (0.5), CUBIC 18 (0.55): 0.2 beyond the baseline.
     cell = harmed(
         newreno_alone=column([40, 40]),
         newreno_beside_candidate=column([10, 10]),
@@ -177,8 +177,8 @@ def test_what_is_done_to_the_deployed_is_no_bar_and_gives_no_word() -> None:
 
 
 def test_a_camp_is_harmed_from_what_it_has_beside_its_own_kind() -> None:
-    # NewReno's camp has 50 beside its own kind, 40 beside the candidate: L = 0.8 and a harm of 0.2; beside CUBIC 45.
-    # The candidate's camp has 60 where NewReno's in its place has 50: G = 1.2.
+    # NewReno's group has 50 with its own kind, 40 with the candidate: L = 0.8 and a harm of 0.2; with CUBIC 45. The
+    # candidate's group has 60, and NewReno's in its place has 50: G = 1.2.
     theirs = Metric("other.goodput_bps", MORE, of="G", shown_in=("", 1.0), informs=True)
     left = Metric("victim.goodput_bps", MORE, of="L", shown_in=("", 1.0), informs=True)
     cell = Camps("c", ("5.2.1",), "t", [SHARED], [GOODPUT, left, theirs])
@@ -195,7 +195,7 @@ def test_a_camp_is_harmed_from_what_it_has_beside_its_own_kind() -> None:
                 "newreno beside candidate": rows([40, 8], [60, 12]),
                 "newreno beside newreno": rows([50, 10], [50, 10]),
                 "newreno beside cubic": rows([45, 9], [55, 11]),
-                # Of the deployed the unharmed run is one of its own; CUBIC as a victim was not run.
+                # For the deployed algorithm, the unharmed run is its own; CUBIC as a victim was not run.
                 "bbr beside bbr": rows([50, 10], [50, 10]),
                 "bbr beside candidate": rows([25, 5], [50, 10]),
                 "bbr beside newreno": rows([50, 10], [50, 10]),
@@ -221,7 +221,7 @@ def test_a_camp_is_harmed_from_what_it_has_beside_its_own_kind() -> None:
 
 
 def test_starving_is_worse_whatever_the_harm_unless_a_standard_does_it_too() -> None:
-    # 1.9 of an equal share of 20 is below a tenth; 0.9525 of harm beside 0.9 is no more than the margin and a bit.
+    # 1.9 of an equal share of 20 is below a tenth. A harm of 0.9525 versus 0.9 is within the margin and a little more.
     figures: dict[str, Any] = {
         "newreno_alone": column([40, 40, 40]),
         "newreno_beside_candidate": column([1.9, 1.9, 30]),

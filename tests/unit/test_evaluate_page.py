@@ -94,7 +94,7 @@ def test_a_limit_stands_in_the_middle() -> None:
 
 
 def test_what_is_too_little_to_count_is_drawn_by_how_far_the_means_are_apart() -> None:
-    """And not by its ratio, which lies far right of what grey would be, and gives no word."""
+    """Its ratio, far right of the gray range, has no effect and no verdict."""
     markup, unit = str(gauge(SLIGHT)), 148 / (2.2 * 0.1 * 1.08)
     assert numbers(markup, "circle", "cx") == [pytest.approx(160 + 0.08 * unit, abs=0.06)]
     (left,), (wide,) = numbers(markup, "rect", "x"), numbers(markup, "rect", "width")
@@ -108,7 +108,8 @@ def scale(markup: str) -> list[str]:
 
 
 def test_a_gauge_has_a_scale() -> None:
-    # The interval ends at 0.3, and 8 % beyond; grey ends 22.8 pixels beside the middle, too near to say.
+    # The interval ends at 0.3, with 8 % of margin. The gray range ends 22.8 pixels from the middle, too near for a
+    # label.
     assert scale(str(gauge(figure()))) == ["-0.32", "0", "0.32 of harm"]
     assert scale(str(gauge(figure(difference=0.0, ci95=0.01)))) == ["-0.12", "0", "0.05", "0.12 of harm"]
     # exp(0.0953) = 1.1; exp(2.2 * 1.08 * 0.0953) = 1.254.
@@ -129,8 +130,8 @@ def test_a_dot_is_hollow_where_something_else_gives_the_word() -> None:
 
 
 def check_pictures(data: dict[str, Any]) -> int:
-    """That each gauge shows its word by where its interval and its grey lie: worse is right of grey, better left of it,
-    no worse ends in it, the rest is unclear; where the dot is hollow, that the caption says why not.
+    """Each gauge shows its verdict by the positions of its interval and the gray range. Worse is right of gray, better
+    is left of it, no worse ends in it, and the rest is inconclusive. If the dot is hollow, the caption explains why.
     """
     shown = 0
     for one in (
@@ -214,7 +215,7 @@ def test_the_comparison_in_words() -> None:
     # exp(0.0953) = 1.1
     assert told(lost(difference=0.0953, ci95=0.0)) == "1.1 (1.1 to 1.1) times cubic's cost"
     assert told(SLIGHT).endswith(" times cubic's cost; the means are 0.08 points apart, which counts only beyond 0.1")
-    # Of a call's delays harm is told as harm, whatever they are called.
+    # Harm of a call's delays is labeled as harm, independent of the metric's name.
     assert told(figure(metric="video.p95_frame_delay_s", title="harm to delays")).endswith(" of harm beside cubic's")
     times = {"candidate": [10.0, 12.0], "newreno": [1.0, 1.0], "cubic": [2.0, None]}
     # exp(1.609) = 5, exp(1.709) = 5.52, exp(1.509) = 4.52; exp(4) = 54.6, exp(4.1) = 60.3, exp(3.9) = 49.4

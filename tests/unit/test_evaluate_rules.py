@@ -193,7 +193,8 @@ def test_what_tcp_has_at_a_loss_is_what_the_standards_have(
     standards = {"newreno": [0.001] * 3, "cubic": [0.001] * 3}
     found = rule_loss([0.05] * 3, standards, [40.0] * 3, {"newreno": newreno, "cubic": cubic})
     assert found is not None
-    # 50 times the standards' losses, by the ratio of rates up to ten times: which of the two is told depends on that.
+    # 50 times the standards' losses; up to ten times, by the ratio of rates. The text depends on which of the two
+    # applies.
     worse = ratio > 10 and newreno != [1.0, 2.0, 4.0]
     assert (found.verdict == WORSE, found.of_rates) == (worse, not worse)
     if not worse:

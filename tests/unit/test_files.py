@@ -119,7 +119,7 @@ def write(directory: Path, contents: dict[str, str], **options: bool) -> None:
 
 
 def there(directory: Path) -> dict[str, str]:
-    """What is in a directory, but for the list of what is ours."""
+    """Files of a directory, without the list of fullpipe's own files."""
     found = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
     return {name: path.read_text() for name, path in found.items() if name != MANIFEST}
 
@@ -167,7 +167,7 @@ OLD, NEW = {"a": "1", "b": "1", "deep/c": "1"}, {"a": "2", "b": "2", "new": "2"}
 
 
 def test_a_mixture_of_two_results_is_refused_at_every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that dies before each of its steps: what is there is one result, or is refused, and is replaced."""
+    """A process ends before each of its steps: the directory has one result, or is refused, and can be replaced."""
     steps_of = ((Path, "replace"), (Path, "rename"), (Folder, "take"), (Folder, "remove"))
     real = {name: getattr(kind, name) for kind, name in steps_of}
     outcomes = []

@@ -1,4 +1,4 @@
-"""Sources of frames: their figures in tables, rows and what the program prints; refusals; the card's call."""
+"""Frame sources: their metrics in tables, rows, and output; refusals; and the card's call."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_virtual_machine_has_no_frames() -> None:
 
 def test_a_call_alone_is_as_fast_as_its_link() -> None:
     """Video of three packets of 1250 B takes 3 ms at 10 Mbit/s, behind 18.8 ms and 0.8 to 1.6 on the way there; audio
-    64 us, and what is left of a video frame where there is one.
+    64 us, and the rest of a video frame if there is one.
     """
     row = MEASURES["call"](run({**media(None), "seed": 1}))
     video_s, audio_s = row["video.p95_frame_delay_s"], row["audio.p95_frame_delay_s"]
@@ -120,8 +120,8 @@ def test_a_call_sends_what_the_draft_says() -> None:
 
 
 def test_a_calls_delay_is_judged_by_harm_and_its_loss_by_ratio() -> None:
-    # Alone 20 ms; beside NewReno and CUBIC 40 (harm 0.5), beside the candidate 50 (0.6): 0.1 beyond. Losses of 1.2 %
-    # beside 1 % are within a factor of 1.3, where harm, from no loss alone, would be 1 for all.
+    # Solo 20 ms; versus NewReno and CUBIC 40 (harm 0.5), versus the candidate 50 (0.6): 0.1 beyond. Losses of 1.2 %
+    # versus 1 % are within a factor of 1.3. Their harm, relative to no loss solo, would be 1 for all.
     metrics = [
         Metric("p95_frame_delay_s", LESS),
         Metric("loss_rate", LOSS),

@@ -129,7 +129,7 @@ def test_a_global_that_changes_later_changes_it(folder: Path) -> None:
 
 @pytest.mark.parametrize("way", ["import helper", "from helper import gain", "inside"])
 def test_a_module_of_ones_own_changes_it(folder: Path, way: str) -> None:
-    """Each in a process of its own, since a module is loaded once."""
+    """Each in a separate process, because a module is loaded once."""
     line = {"import helper": "helper.gain(w)", "from helper import gain": "gain(w)"}.get(way, "import helper")
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from fullpipe.custom.arguments import load_algorithms\n"

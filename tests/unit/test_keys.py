@@ -16,7 +16,7 @@ WEB = {"algorithm": "reno", "sessions": 1, "mean_gap": "1 s", "mean_size": "9 kB
 
 
 def refusal(place: str, key: str, value: Any) -> str:
-    """What the engine says of a key of a table."""
+    """Engine's message about a key of a table."""
     tree: dict[str, Any] = {"duration": "1 s", "links": [dict(LINK)], "flows": [{"algorithm": "reno"}]}
     tree |= {"udp": [{"rate": "1 kbit/s"}], "web": [dict(WEB)]}
     (tree[place][0] if place else tree)[key] = value
@@ -86,7 +86,7 @@ NEEDED: dict[str, dict[str, Any]] = {key: {"transport": "quic"} for key in ("ack
 
 
 def says(place: str, key: str, value: Any) -> str:
-    """What the engine says of a key of any table, those within a link included; "" if nothing is wrong."""
+    """Engine's message about a key of any table, including those within a link; "" if the key is valid."""
     outer, _, inner = place.partition(" ")
     table: dict[str, Any] = {"links": dict(LINK), "web": dict(WEB), "udp": {"rate": "1 Mbit/s"}}.get(
         outer, {"algorithm": "reno"}
@@ -125,7 +125,7 @@ def test_the_reference_has_the_keys_that_the_reader_knows(place: str) -> None:
 
 @pytest.mark.parametrize(("place", "key"), EVERY, ids=lambda each: each if isinstance(each, str) else each["name"])
 def test_the_reference_says_what_the_reader_does(place: str, key: Any) -> None:
-    """A default is as good as silence; beyond the bounds the reader names the same ones."""
+    """A default equals a missing key. Beyond the bounds, the reader names those bounds."""
     assert key["doc"].endswith(".")
     if key["default"] is not None:
         default = tomllib.loads(f"x = {key['default']}")["x"]

@@ -1,4 +1,4 @@
-"""What is run is told in several ways, and what came of it is loaded, pickled and shown again."""
+"""A run's input is accepted in several forms, and its result is loaded, pickled, and shown again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an item measured, as rows: named as checks call them, written as a file, read again."""
+"""Measured values of a result as rows: named as checks call them, written to a file, and read again."""
 
 from __future__ import annotations
 

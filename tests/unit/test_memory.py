@@ -84,11 +84,11 @@ def test_runs_side_by_side_share_what_is_free() -> None:
     alone, shared = share_bytes(1, None), share_bytes(4, None)
     assert alone is not None
     assert shared is not None
-    # What is free changes while we look.
+    # Free memory changes during the test.
     assert shared == pytest.approx(alone / 4, rel=0.2)
 
 
-# Several runs: each its part of what all may hold. Where a limit is told, it is the part.
+# Several runs share the memory. A limit of the memory is divided among them.
 
 COUNTS = {"flows.count": [1, 2, 3, 4, 5]}
 TOGETHER = 400_000

@@ -27,14 +27,14 @@ HEADINGS = ["quantity", "published", "measured", "difference", "tolerance", "ver
 
 
 def cells(check: Value | Shape) -> dict[str, str]:
-    """A row of the table of checks: what a reader sees under each heading."""
+    """Row of the table of checks: its text under each heading."""
     row = view._check(check)
     names = [name for name in [*HEADINGS, "asked"] if name in row]
     return {name: row[name] for name in names} | {"origin": f"{row['origin']}: {row['reason']}"}
 
 
 def gauge(check: Value) -> tuple[str, int | None]:
-    """The gauge's colour, and where its mark stands: 50 % is the published value, 25 to 75 % the tolerance."""
+    """The gauge's color and the position of its mark: 50 % is the published value, 25 to 75 % the tolerance."""
     row = view._check(check)
     return row["kind"], row["place"]
 
@@ -131,7 +131,7 @@ PARTS: dict[str, dict[str, str]] = {
 
 
 def rows(*checks: Value | Shape) -> Rows:
-    """What was measured, by what is judged of it."""
+    """Measured values, from their checks."""
     found = Rows()
     for check in checks:
         if isinstance(check, Value):
@@ -189,7 +189,7 @@ def three(directory: Path) -> list[Outcome]:
 
 
 def said(name: str) -> dict[str, Any]:
-    """What the data files say of the items."""
+    """Texts of the results in the data files."""
     if name == "ehstcp/figure-9":
         return {"reading": "", "deviations": []}
     return {"reading": "It reads <{measured: utilization, reno | .2f}>.", "deviations": ["A & B differ.", "C."]}
@@ -269,7 +269,7 @@ CAUSE: dict[str, Any] = {"miss": ABOVE.miss, "miss_within": 20.0}
 
 
 def beside(*figures: tuple[str, str, str, str, Value], shapes: tuple[Shape, ...] = ()) -> list[dict[str, Any]]:
-    """Panels of figures: quantity, unit, algorithm, setting, and what is judged."""
+    """Panels of plots: quantity, unit, algorithm, setting, and result of the check."""
     found = Rows()
     for quantity, unit, algorithm, setting, check in figures:
         found.add(quantity, check.measured, unit=unit, algorithm=algorithm, setting=setting, name=check.name)

@@ -1,4 +1,4 @@
-"""The papers' data: no check lets nothing at all pass, and a published value stands in one place."""
+"""Data of the papers: every check can fail, and a published value is written once."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _data(paper: str) -> dict[str, Any]:
 
 
 def _printed(paper: str) -> list[float]:
-    """The published values that stand in a paper's data as numbers, once for each time."""
+    """Published values that are numbers in a paper's data, once per occurrence."""
     data = _data(paper)
     return list(_numbers([[entry.get("published") for entry in data["checks"]], data.get("marks", {})]))
 

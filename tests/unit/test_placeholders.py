@@ -41,7 +41,7 @@ def test_published_values_are_filled_in() -> None:
 
 @pytest.fixture(scope="module")
 def outcome() -> Outcome:
-    """Table 1 of the letter from runs of milliseconds, which stands for whatever the tests below say it is."""
+    """Table 1 of the letter from runs of milliseconds, with values that the tests below replace."""
     (item,) = select("hyun-jang/table-1")
     return reproduce(
         replace(item, id="hyun-jang/table-1", quick=shorter(item.scenarios, "brief", duration="0.5 s", warmup="0.2 s")),

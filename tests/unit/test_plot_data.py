@@ -40,7 +40,7 @@ def panels(figure: Figure) -> dict[str, Axes]:
 
 
 def drawn(axes: Axes) -> list[tuple[list[float], list[Any]]]:
-    """What each line shows; None where it has a gap. Without the empty ones, which stand for a kind in the legend."""
+    """Points of each line; None at a gap. Without the empty lines, which represent a kind in the legend."""
     return [(x, y) for x, y in map(points, axes.lines) if x]
 
 
@@ -93,7 +93,8 @@ def test_a_flow_has_one_colour_in_all_panels() -> None:
 
 
 def test_a_run_of_many_flows_shows_the_means_of_each_algorithm() -> None:
-    # Seven flows, more than are told apart: three of reno with windows 10 i, 20 i, ... for i = 1, 2, 3; four of vegas.
+    # Seven flows, more than are distinguished: three of reno with windows 10 i, 20 i, ... for i = 1, 2, 3; four of
+    # vegas.
     flows = range(FEW + 1)
     algorithms = ["reno"] * 3 + ["vegas"] * 4
     series: dict[str, list[Any]] = {
@@ -140,7 +141,7 @@ def test_a_comparison() -> None:
         (TIMES, [50, 60, 70, 80]),
         (TIMES, [25, 30, 35, 40]),
     ]
-    # The second link has panels of its own.
+    # The second link has separate panels.
     assert list(found) == [
         "Congestion window, mean of the flows",
         "Queue of bottleneck",
@@ -292,7 +293,9 @@ def test_a_sizing() -> None:
 
 
 def test_a_sizings_curve() -> None:
-    """Means over the seeds; of two algorithms the front is what no other buffer beats in delay and utilization."""
+    """Means over the seeds. Of two algorithms, the front is the set of points that no other buffer beats in delay and
+    utilization.
+    """
 
     def run(algorithm: str, buffer: int, delay_s: float | None, used: float, flows: int = 2) -> dict[str, Any]:
         place = {"algorithm": algorithm, "flows": flows, "buffer_packets": buffer}
@@ -329,7 +332,7 @@ def test_a_sizings_curve() -> None:
 
 
 def test_what_agrees_is_seen_nevertheless() -> None:
-    """Points of one buffer stand side by side; of two lines the dashed one is above."""
+    """Points of one buffer are next to each other; of two lines, the dashed one is on top."""
     names = ("newreno", "cubic")
     rows = [
         {"mix": "half", "buffer": None, "algorithm": name, "goodput_harm": 0.5, "goodput_harm_ci95": 0.1}

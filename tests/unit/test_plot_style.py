@@ -1,4 +1,4 @@
-"""How pictures look: what stands out, what is thin, where legends are, from figures written by hand."""
+"""Style of plots: emphasis, line widths, and legends, from metrics written by hand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def look(line: Line2D) -> tuple[float, float | None, str]:
 
 
 def windows(flows: int, algorithms: list[str] | None = None, samples: int = 4) -> Result:
-    """So many flows, each with a window of ten times its number from 1."""
+    """A number of flows, each with a window of ten times its number, from 1."""
     names = algorithms or ["reno"] * flows
     series: dict[str, list[Any]] = {
         "t_s": [1.0 + 3 * t / max(samples - 1, 1) for _ in range(flows) for t in range(samples)],
@@ -150,7 +150,7 @@ def test_links_that_many_flows_share_are_drawn_smooth() -> None:
 
 
 def test_a_comparison_is_smooth_where_many_flows_or_cross_traffic_share_the_link() -> None:
-    """What a few do is drawn as it was sampled: a window that is cut falls at once."""
+    """Series of a few flows are drawn as sampled: a window that is cut falls at once."""
     for flows, smooth in ((1, False), (FEW, False), (FEW + 1, True)):
         run = pulse(flows)
         window, queue, utilization, rtt = Comparison({"a": run}).plot().axes
@@ -190,7 +190,7 @@ def drawn_as(axes: Axes) -> dict[str, tuple[str, Any]]:
 
 
 def as_pen(look: Look) -> tuple[str, Any]:
-    """The same of a pen."""
+    """Line drawn with a pen, for comparison."""
     (line,) = Figure().subplots().plot([1], [1], **look)
     return line.get_color(), line._unscaled_dash_pattern  # type: ignore[attr-defined]
 
@@ -213,7 +213,7 @@ def test_an_algorithm_looks_the_same_whatever_is_beside_it(order: tuple[str, ...
 
 @pytest.mark.parametrize("order", [("cubic", "reno", "bbr"), ("bbr", "cubic", "reno")])
 def test_so_it_does_in_the_pictures_of_studies(order: tuple[str, ...]) -> None:
-    """Where there are few points, its marker is the same too."""
+    """With few points, the marker is equal, too."""
     duels = [
         {"mix": "half", "buffer": b, "algorithm": name, "goodput_harm": 0.1, "goodput_harm_ci95": 0.0}
         for name in order

@@ -147,7 +147,7 @@ def test_saved_files_hold_the_result(result: Result, tmp_path: Path) -> None:
 
 
 def same(one: Result, other: Result) -> None:
-    """All tables have the same columns of the same types and the same bits; so do the figures."""
+    """All tables have equal columns, types, and bits; so do the metrics."""
     for name in TABLES:
         ours, theirs = getattr(one, name), getattr(other, name)
         assert ours.schema.equals(theirs.schema), name

@@ -158,7 +158,7 @@ def test_flows_begun_in_the_warmup_have_no_part_in_the_mean_completion() -> None
 
 @pytest.mark.parametrize("host", ["classic", "linux"])
 def test_a_flow_that_begins_with_the_window_has_its_completion_in_the_mean(host: str) -> None:
-    """Each engine's flows, handshake and all: what is measured of their lives is whole, to the bit."""
+    """Flows of each engine, including the handshake: their measurements are complete, to the last bit."""
 
     def finite(name: str, start: str) -> dict[str, Any]:
         return {"algorithm": "cubic", "name": name, "host": host, "start": start, "size": "300 kB"}
@@ -286,7 +286,7 @@ def test_columns_stand_in_their_order() -> None:
 
 
 def test_rows_of_a_version_without_a_figure_join_those_with_it() -> None:
-    """Links did not always count marks; what such rows do not say is null."""
+    """Older links did not count marks; missing values of such rows are null."""
     old = {**PLAN.labels(0), "error": None, "dropped_packets": 5, "arrived_packets": 9}
     new = {**PLAN.labels(1), "error": None, "dropped_packets": 6, "marked_packets": 7, "arrived_packets": 8}
     for order in ((old, new), (new, old)):

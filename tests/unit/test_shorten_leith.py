@@ -1,4 +1,4 @@
-"""Shorten and Leith: the closed forms by hand, what is read off a run, and checks that can fail."""
+"""Shorten and Leith: the analytical models by hand, values read from a run, and checks that can fail."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_buffer_for_a_utilization() -> None:
 
 
 def test_beta_fixed_at_a_half_misses() -> None:
-    """An adaptive flow that halves is a standard one: what figures 5 and 7 claim for it must miss."""
+    """An adaptive flow that halves is a standard one: the claims of figures 5 and 7 for it must miss."""
     for name, missed in (
         ("shorten-leith/figure-5", {"beta later", "utilization, adaptive", "the queue just empties"}),
         ("shorten-leith/figure-7", {"utilization, adaptive, k=0.25", "standard and adaptive follow the theory"}),

@@ -1,4 +1,4 @@
-"""Store of finished runs: what a kill, a second process, a full disk, and damage leave."""
+"""Store of finished runs after a kill, with a second process, with a full disk, and after damage."""
 
 from __future__ import annotations
 

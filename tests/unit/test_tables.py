@@ -35,7 +35,7 @@ Printed = Callable[[], str]
 
 @pytest.fixture
 def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
-    """What has been printed, without the blanks at the ends of lines."""
+    """Printed text, without blanks at the ends of lines."""
 
     def text() -> str:
         return "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())
@@ -103,7 +103,9 @@ def test_run_without_flows_or_cross_traffic(printed: Printed) -> None:
 
 @pytest.mark.parametrize(("wall_s", "said"), [(0.5, "2.5 million"), (12.3, "0.1 million"), (40.0, "30,864")])
 def test_how_fast_a_run_went(printed: Printed, wall_s: float, said: str) -> None:
-    """1,234,567 packets; of a virtual machine's thousands a second a tenth of a million would say nothing."""
+    """1,234,567 packets. For a virtual machine's thousands per second, the unit of a tenth of a million would be too
+    coarse.
+    """
     show_of(by_hand(wall_s=wall_s))
     assert f"s, {said} a second; seed 7" in printed()
 

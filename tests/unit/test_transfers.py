@@ -1,4 +1,4 @@
-"""Transfers: their table, its summaries, and what a run keeps of them."""
+"""Transfers: their table, its summaries, and the tables of a run."""
 
 from __future__ import annotations
 

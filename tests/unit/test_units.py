@@ -27,7 +27,7 @@ KNOWN = {
 
 
 def resolved(key: str, value: str) -> Any:
-    """What the engine makes of a link's key."""
+    """Engine's value for a link's key."""
     link = {**SCENARIO["links"][0], "name": "bottleneck", key: value}
     model = Scenario(**{**SCENARIO, "duration": "1000 min", "links": [link, SCENARIO["links"][1]]}).model
     return model.resolved()["links"][0][key]

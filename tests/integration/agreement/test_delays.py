@@ -1,4 +1,4 @@
-"""Percentiles of the queueing delay and of the jitter beside those of every packet in ns-2's trace."""
+"""Percentiles of the queueing delay and of the jitter, compared with those of every packet in ns-2's trace."""
 
 from __future__ import annotations
 
