@@ -34,7 +34,7 @@ RTT = Metric("victim.p95_rtt_s", LESS)
 
 
 def role_of(text: str) -> Role:
-    """Role with the text "newreno", "newreno alone", or "newreno beside cubic"."""
+    """Role with the text `newreno`, `newreno alone`, or `newreno beside cubic`."""
     victim, _, other = text.removesuffix(" alone").partition(" beside ")
     return Role(other, victim) if other or text.endswith(" alone") else Role(victim)
 

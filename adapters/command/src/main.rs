@@ -61,7 +61,7 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<(Output, PathBuf), S
     }
 }
 
-/// One object; rates in bits per second, times in seconds, windows in packets. What has no value is null.
+/// One object; rates in bits per second, times in seconds, windows in packets. A missing value is null.
 fn object(report: &Report, with_series: bool) -> Value {
     let flows = report.flows.iter().map(|flow| {
         json!({

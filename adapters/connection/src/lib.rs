@@ -22,7 +22,7 @@ pub struct Packet<T> {
     pub number: u64,
     /// When it left.
     pub sent: Nanos,
-    /// Whether nothing of its segment has left before, so that its ACK gives an RTT.
+    /// Whether this is the first transmission of its segment, so that its ACK gives an RTT.
     pub is_first: bool,
     /// State of the congestion controller.
     pub info: T,
@@ -175,7 +175,8 @@ mod tests {
         assert_eq!(packets.in_flight(), 0);
     }
 
-    /// Of five the second is lost; SACK tells of the others one by one. It goes again as packet 5, and its ACK is of that one.
+    /// The second of five is lost, and SACK reports the others one by one. It is retransmitted as packet 5, and its ACK
+    /// is for that packet.
     #[test]
     fn what_goes_again_is_another_packet() {
         let mut packets = sent(5);
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(packets.in_flight(), 0);
     }
 
-    /// An ACK of the first three SACKed ones was lost: the fourth's tells of four.
+    /// An ACK of the first three SACKed segments was lost: the fourth's ACK reports four.
     #[test]
     fn a_lost_ack_leaves_its_packets_to_the_next() {
         let mut packets = sent(6);

@@ -200,8 +200,8 @@ mod tests {
 
     const WITH_ABE: &[(&str, Value)] = &[("abe", Value::Flag(true))];
 
-    /// RFC 8511 section 3: a mark at 20 segments leaves Reno 16 (10 without), CUBIC 17 (14). Scalable leaves 7/8, 17.5, anyway. What a
-    /// loss or a timeout takes is the same.
+    /// RFC 8511 section 3: a mark at 20 segments leaves Reno 16 (10 without), CUBIC 17 (14). Scalable always leaves
+    /// 7/8, 17.5. The cut at a loss or a timeout is unchanged.
     #[test]
     fn a_mark_takes_less_with_abe() {
         fn after(mut cc: impl CongestionControl, signal: Signal) -> (f64, f64) {
@@ -229,8 +229,8 @@ mod tests {
         }
     }
 
-    /// RFC 4015 section 3.2: at 20 in slow start a loss takes 10; undone, both windows are what they were. A window that has grown
-    /// beyond that since stays.
+    /// RFC 4015 section 3.2: at 20 in slow start, a loss takes 10. After an undo, both windows are as before. A window
+    /// that has grown beyond that stays.
     #[test]
     fn a_needless_cut_is_undone() {
         let mut cc = Reno::controller(&Params::defaults(&NEWRENO), 20.0);

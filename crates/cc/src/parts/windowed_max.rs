@@ -91,7 +91,7 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    /// Over a window of 10: 9 at time 0 is the greatest up to 10, then 5 of time 3, and then what came last.
+    /// Window of 10: 9 at time 0 is the maximum up to 10, then 5 of time 3, and then the latest sample.
     #[test]
     fn forgets_what_is_older_than_the_window() {
         let mut max = WindowedMax::default();
@@ -127,7 +127,8 @@ mod tests {
             }
         }
 
-        /// Never less than the samples since, nor more than the greatest of a window and a sample: three samples do not say more.
+        /// At least the samples since, and at most the maximum of a window and a sample. Three samples give no closer
+        /// bound.
         #[test]
         fn tells_the_greatest_of_the_window(
             steps in prop::collection::vec((0.0f64..100.0, 0u32..4), 1..200),

@@ -166,7 +166,8 @@ mod tests {
         assert!((growth(&mut cc, 1, 130_000) - 1.0 / 38.75).abs() < 1e-12, "congestion avoidance");
     }
 
-    /// Section 4.2: a round's least RTT below the baseline says that there was no queue: slow start goes on, and may find one later.
+    /// Section 4.2: a round's minimum RTT below the baseline shows that there was no queue. Slow start continues, and
+    /// may find one later.
     #[test]
     fn a_fall_below_the_baseline_resumes_slow_start() {
         let mut cc = reno(10.0);

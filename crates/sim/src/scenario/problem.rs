@@ -1,4 +1,4 @@
-//! Faults of a scenario as it is read: the key, the line, and an enum of what is wrong, which displays as one line.
+//! Errors of a scenario as it is read: the key, the line, and an enum of errors, which displays as one line.
 
 use crate::model::Invalid;
 use std::fmt;
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(nearest("", &names), None);
     }
 
-    /// ESC, a mark that turns the direction of writing, a line break; and so much that it must be cut.
+    /// ESC, a mark that changes the direction of writing, a line break, and a text long enough to be cut.
     fn nasty() -> String {
         "\u{1b}[31m\u{202e}\n".repeat(1000)
     }

@@ -188,7 +188,7 @@ fn is_to_mark(queue: &Queue) -> bool {
     queue.marks() && (told || always)
 }
 
-/// ECT(1) stands for a scalable response to each mark (RFC 9331 section 4), which classic ECN cannot report.
+/// ECT(1) means a scalable response to each mark (RFC 9331 section 4), which classic ECN cannot report.
 fn ect_without_l4s(key: &str, tcp: &Tcp) -> Option<String> {
     let why = match (tcp.ect, tcp.ecn) {
         (Ecn::Ect1, EcnMode::Off) => "ECN is off, so that no packet is ECN-capable",
@@ -213,7 +213,7 @@ mod tests {
         warned_over("\"drop-tail\"", traffic)
     }
 
-    /// The same where the first of the links has this queue.
+    /// Warnings of a scenario whose first link has this queue.
     fn warned_over(queue: &str, traffic: &str) -> Vec<String> {
         let link = |name: &str, rate: u32| {
             let queue = if name == "wide" { queue } else { "\"drop-tail\"" };
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(warned(&flows(1, "10 Mbit/s", narrow)), ["flows[0].access_rate"], "equal rates");
         assert!(warned(&flows(1, "10.1 Mbit/s", narrow)).is_empty());
         assert!(warned(&flows(1, "unlimited", narrow)).is_empty());
-        // Five of 2 Mbit/s cannot, six can, and so can five beside a source of 1 bit/s.
+        // Five flows of 2 Mbit/s cannot, six can, and so can five with a source of 1 bit/s.
         assert_eq!(warned(&flows(5, "2 Mbit/s", narrow)).len(), 1);
         assert!(warned(&flows(6, "2 Mbit/s", narrow)).is_empty());
         let udp = "[[udp]]\nrate = \"1 bit/s\"\npath = [\"narrow\"]\n";
@@ -309,7 +309,7 @@ mod tests {
         assert!(warned(&flow("ecn = \"off\"")).is_empty());
     }
 
-    /// FQ-CoDel marks unless told not to; nobody has asked for it.
+    /// FQ-CoDel marks by default, without a key in the scenario.
     #[test]
     fn a_queue_that_is_to_mark_and_meets_nothing_to_mark_is_warned_of() {
         for queue in MARKING.iter().filter(|queue| **queue != "\"fq-codel\"") {
@@ -324,8 +324,8 @@ mod tests {
         }
     }
 
-    /// Queues mark data alone, which a flow in reverse sends the other way: in each direction that has a queue of its own the flows of
-    /// that direction count.
+    /// Queues mark only data, which a flow in reverse sends in the other direction. In each direction with a separate
+    /// queue, the flows of that direction count.
     #[test]
     fn each_direction_is_warned_of_for_itself() {
         let warned = |reverse: &str, flows: &str| {
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(warned(own, &back), ["links[0].queue:"]);
         assert!(warned(own, &(there.clone() + &back)).is_empty());
         assert_eq!(warned(own, &flow("")), ["links[0].queue:", "links[0].reverse.queue:"]);
-        // The same queue both ways is one that the scenario names once.
+        // A queue that is equal in both directions is named once in the scenario.
         for like in ["", "rate = \"5 Mbit/s\"", "queue = \"step\""] {
             assert!(warned(like, &back).is_empty() && warned(like, &there).is_empty(), "{like}");
             assert_eq!(warned(like, &flow("")), ["links[0].queue:"], "{like}");

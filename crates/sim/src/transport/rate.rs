@@ -175,7 +175,7 @@ impl Sampler {
         }
     }
 
-    /// Counts `count` segments up to `seq` that an ACK delivers in the order of transmission, none of them a retransmission.
+    /// Counts `count` segments up to `seq` that an ACK delivers in the order of transmission, without retransmissions.
     #[inline(always)]
     pub fn deliver_in_order(&mut self, count: u64, seq: u64, record: &Record, now: Nanos) {
         self.delivered += count;
@@ -294,8 +294,9 @@ mod tests {
         assert!(most <= 1250.0 * (1.0 + 1.0 / 125.0), "{most}");
     }
 
-    /// Ten sent at 0 and nothing more to send; they arrive from 100 ms on, the next ten are sent at 1 s. Samples of the first ten are
-    /// whole; those of the next tell of the application, up to and with the tenth, which passes the mark.
+    /// Ten segments leave at 0, with no further data. They arrive from 100 ms on, and the next ten leave at 1 s.
+    /// Samples of the first ten are valid. Those of the next are application-limited, up to and including the tenth,
+    /// which passes the mark.
     #[test]
     fn after_an_idle_time_samples_tell_of_the_application() {
         let mut sampler = Bench::new();
@@ -327,7 +328,7 @@ mod tests {
         (0..5).for_each(|seq| sampler.on_sent(seq, seq * MS, seq));
         let delivered: Vec<_> = (2..=5)
             .map(|end| {
-                // What is told again counts no second time.
+                // Repeated reports do not count again.
                 sampler.on_ack(end * MS + 50 * MS, 0, &(1..end).collect::<Vec<_>>())
             })
             .collect();
@@ -341,14 +342,15 @@ mod tests {
         assert_eq!([sampler.rate().newly_lost(), sampler.rate().newly_lost()], [1, 0]);
         sampler.on_sent(0, 60 * MS, 1);
         assert_eq!(sampler.on_ack(110 * MS, 5, &[]), 1);
-        // 55 ms from the last delivery to this one, but 56 from the sending of the last one; four had been delivered when it left. Its round
-        // trip is not told: the first transmission may have arrived.
+        // 55 ms from the last delivery to this one, but 56 from the last transmission; four had been delivered when it
+        // left. There is no RTT sample, because the first transmission may have arrived.
         let sample = sampler.sample(110 * MS).expect("a sample");
         assert_eq!(sample, RateSample::new(1, Some(56 * MS)).prior_delivered(4).tx_in_flight(2));
         assert_eq!(sampler.0.get(4).map(|record| record.sent_at), None);
     }
 
-    /// A sample that spans less than the least RTT, of segments sent once, tells of no rate: 1 is acknowledged 10 ms after it has been sent again.
+    /// A sample that spans less than the minimum RTT, of segments sent once, gives no rate: 1 is acknowledged 10 ms
+    /// after its retransmission.
     #[test]
     fn short_samples_are_none() {
         let mut sampler = Bench::new();

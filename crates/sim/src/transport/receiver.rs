@@ -268,7 +268,7 @@ mod tests {
         let mut receiver = Receiver::new(Telling::Blocks);
         take_all(&mut receiver, [0, 2, 4, 6]);
         assert_eq!(receiver.sack_blocks(), Some([(6, 7), (4, 5), (2, 3)]));
-        // RFC 2018 goes on: the fourth segment arrives and joins two blocks.
+        // RFC 2018 continues: the fourth segment arrives and joins two blocks.
         take_all(&mut receiver, [3]);
         assert_eq!(receiver.sack_blocks(), Some([(2, 5), (6, 7), (0, 0)]));
         // The second arrives: everything below the sixth is acknowledged.
@@ -358,8 +358,8 @@ mod tests {
         assert_eq!((receiver.acknowledge().0, receiver.sack_blocks()), (27, None));
     }
 
-    /// Blocks 17, 19 and 21 are reported at once, and 21 to 22 waits. Segment 25 would be a fourth block: an ACK leaves first. The same holds for
-    /// 18, which extends the third block. Segment 23 extends the first.
+    /// Blocks 17, 19, and 21 are reported at once, and 21 to 22 waits. Segment 25 would be a fourth block: an ACK
+    /// leaves first. This also holds for 18, which extends the third block. Segment 23 extends the first.
     #[test]
     fn compressed_acks_leave_before_a_block_is_displaced() {
         let mut receiver = Receiver::new(Telling::Duplicates).compressing(100_000_000);
@@ -390,8 +390,8 @@ mod tests {
     }
 
     proptest! {
-        /// RFC 2018 section 4: the first block holds the segment that caused the ACK, every block is a whole range of what has
-        /// arrived, and none is reported twice, also beyond 2^32. A duplicate is recognized.
+        /// RFC 2018 section 4: the first block holds the segment that caused the ACK, every block is a whole range of
+        /// arrived segments, and none is reported twice, also beyond 2^32. A duplicate is recognized.
         #[test]
         fn blocks_are_whole_ranges_latest_first(
             begin in prop_oneof![Just(0), Just((1 << 32) - 20)],

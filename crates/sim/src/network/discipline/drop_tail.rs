@@ -12,7 +12,7 @@ use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 
-/// What scenarios may say of it.
+/// Parameters in scenarios.
 pub static INFO: Info =
     Info { name: "drop-tail", source: "RFC 7567 section 2", params: &[], marks: |_| false, conflict: |_| None };
 

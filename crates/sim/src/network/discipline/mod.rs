@@ -45,8 +45,8 @@ pub trait Discipline {
         0
     }
 
-    /// A packet comes, of a class that [`Discipline::expect`] has told. `full`: the buffer has no room for it (its room is counted by the
-    /// link, with the packet being sent, and what is dropped here or later gives its room back).
+    /// Takes a packet of a class that [`Discipline::expect`] has returned. `full`: the buffer has no room for it. The
+    /// link counts the room, including the packet being sent. A packet dropped here or later frees its room.
     fn enqueue(&mut self, known: Known, class: u32, full: bool, stock: &mut Stock);
 
     /// A packet comes that would be sent at once: the queue is empty and the transmitter free. Whether it goes as it is, with the queue
@@ -58,7 +58,7 @@ pub trait Discipline {
     /// The transmitter is free: the packet to send; `None` if none is left, however many were dropped in looking.
     fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known>;
 
-    /// The rate of the link is `rate_bps` from `now` on, 0 during an outage; told once before anything else.
+    /// Sets the link's rate from `now`, 0 during an outage. Called once before all other methods.
     fn set_rate(&mut self, _now: Nanos, _rate_bps: u64) {}
 
     /// Hash of flows into queues, for disciplines that separate flows; called before the first packet.
@@ -68,7 +68,7 @@ pub trait Discipline {
     fn heap_bytes(&self) -> usize;
 }
 
-/// What is done with a discipline whose type is known while it is done.
+/// Operation on a discipline whose type is known during the operation.
 pub trait Task {
     /// Does it.
     fn on(self, queue: &mut impl Discipline);
@@ -87,7 +87,8 @@ macro_rules! disciplines {
         }
 
         impl Any {
-            /// An empty queue as `settings` say. `seed` is of its random choices, `packet_size` the size of most packets (MTU), bytes.
+            /// Empty queue with `settings`. `seed` is for its random choices, `packet_size` the size of most packets
+            /// (MTU) in bytes.
             pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Any {
                 $(if settings.info.name == $info.name {
                     return Any::$variant($new(settings, seed, packet_size));

@@ -154,8 +154,8 @@ mod tests {
         }
     }
 
-    /// Section 7.4, a probe that sent 9 once more, the last of 10 segments. A DSACK of 9 says that it was needless; an ACK beyond it
-    /// without one, that it was not; one of itself says nothing yet.
+    /// Section 7.4, a probe that retransmitted 9, the last of 10 segments. A DSACK of 9 shows that it was spurious; an
+    /// ACK beyond it without a DSACK, that it was not. An ACK of 9 itself leaves it open.
     #[test]
     fn what_the_ack_of_a_probe_says() {
         let mut progress = Progress { una: 9, nxt: 10, high: 10, ..Progress::new(10, 100) };

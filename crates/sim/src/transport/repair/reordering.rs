@@ -59,8 +59,9 @@ mod tests {
 
     const MS: Nanos = 1_000_000;
 
-    /// With a least RTT of 100 ms and SRTT 120 ms: a quarter of the least RTT; four quarters after three rounds with a DSACK, SRTT
-    /// after four; and again a quarter after 16 recoveries without. A second DSACK in a round says nothing new.
+    /// With a minimum RTT of 100 ms and SRTT 120 ms: a quarter of the minimum RTT; four quarters after three rounds
+    /// with a DSACK, SRTT after four; and again a quarter after 16 recoveries without. A second DSACK in a round
+    /// changes nothing.
     #[test]
     fn the_window_grows_by_rounds_with_dsack() {
         let mut reordering = Reordering { seen: true, ..Reordering::default() };

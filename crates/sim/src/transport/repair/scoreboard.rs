@@ -244,7 +244,8 @@ mod tests {
         assert_eq!(board.next_rescue(0, 8), None);
     }
 
-    /// Rule 4 asks for outstanding data only, not for SACKed data: 0 is repaired, 4..8 are outstanding and no ACK says more.
+    /// Rule 4 counts only outstanding data, not SACKed data: 0 is repaired, 4..8 are outstanding, and no ACK reports
+    /// more.
     #[test]
     fn rescue_when_nothing_is_sacked() {
         let mut board = Scoreboard::default();
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(board.pipe(4, 8), 4);
     }
 
-    /// What has been sent again is not rescued.
+    /// A retransmitted segment is not rescued.
     #[test]
     fn no_rescue_of_a_retransmission() {
         let mut board = Scoreboard::default();
@@ -268,8 +269,9 @@ mod tests {
         assert_eq!(board.next_rescue(0, 4), None);
     }
 
-    /// Steps (ranges looked at or moved) for each segment of a window, every fiftieth of which is lost, and of those sent again
-    /// every seventh once more: SACK blocks as a receiver tells them, repairs as room comes up, and a timeout for the rest.
+    /// Steps (ranges visited or moved) per segment of a window. Every fiftieth segment is lost, and every seventh
+    /// retransmission. SACK blocks come as from a receiver, repairs leave when there is room, and a timeout repairs the
+    /// rest.
     fn steps_per_segment(window: u64) -> f64 {
         let before = STEPS.get();
         let mut board = Scoreboard::default();

@@ -61,8 +61,8 @@ impl Undo {
 mod tests {
     use super::*;
 
-    /// Two retransmissions: one DSACK leaves one in doubt, the second shows that both were needless; a third tells nothing of a cut
-    /// without retransmissions.
+    /// Two retransmissions: one DSACK leaves one of them open, and the second shows that both were spurious. A third
+    /// does not concern a cut without retransmissions.
     #[test]
     fn every_retransmission_must_have_been_needless() {
         let mut undo = Undo::default();
