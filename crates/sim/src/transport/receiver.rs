@@ -210,12 +210,13 @@ impl Receiver {
         let (start, end) = self.beyond.containing(seq).expect("just inserted");
         let grown = (start as u32, end as u32);
         let inside = |block: Block| block.0 != block.1 && block.0.wrapping_sub(grown.0) < grown.1.wrapping_sub(grown.0);
-        let [first, second, third] = self.recent;
-        self.recent = match (inside(first), inside(second)) {
-            (true, _) => [first, second, third],
-            (false, true) => [second, first, third],
-            (false, false) => [third, first, second],
-        };
+        let [first, second, _] = self.recent;
+        if !inside(first) {
+            self.recent[1] = first;
+            if !inside(second) {
+                self.recent[2] = second;
+            }
+        }
         // A range that has merged into the first is not reported twice.
         self.forget(inside);
         self.recent[0] = grown;
