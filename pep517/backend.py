@@ -1,8 +1,10 @@
-"""Builds as maturin does; a wheel's Linux part and its page are compiled before, or there is no wheel."""
+"""Build backend: maturin's. Before, it compiles the Linux part and the playground, and copies the example scenarios."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +42,14 @@ distribution includes the page, so that a wheel can be built from it without npm
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """See PEP 517."""
     for part in PARTS:
-        if part != "web" or not (ROOT / "PKG-INFO").exists():
+        if (part == "web" and not (ROOT / "PKG-INFO").exists()) or (part != "web" and sys.platform == "linux"):
             _compile(part)
-    return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+    copied = ROOT / "python/fullpipe/scenarios"
+    shutil.copytree(ROOT / "scenarios", copied, dirs_exist_ok=True)
+    try:
+        return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+    finally:
+        shutil.rmtree(copied)
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:

@@ -42,6 +42,9 @@ INSIDE = (
     "fullpipe/_core.pyi",
     "fullpipe/py.typed",
     "fullpipe/playground/page.html",
+    "fullpipe/scenarios/small-link.toml",
+    "fullpipe/scenarios/sweeps/which-algorithm.toml",
+    "fullpipe/scenarios/traces/lte.down",
     *(
         f"fullpipe/linux/objects/{name}.bpf.{kind}"
         for name in ("adaptive_aimd", "hyun_jang", "ehstcp")
@@ -55,20 +58,22 @@ INSIDE = (
 
 LICENCES = ("LICENSE-MIT", "LICENSE-APACHE", "LICENSE-THIRD-PARTY", "bpf/LICENSE")
 
+SMALL = "scenarios/small-link.toml"
 COMMANDS = (
     ("--version",),
     ("algorithms", "vegas"),
     ("queues", "codel"),
-    ("run", "small-link.toml", "--json", "--plot", "run.png", "--out", "run"),
-    ("compare", "small-link.toml", "--algorithms", "newreno,cubic", "--duration", "40 s", "--out", "compared"),
-    ("duel", "small-link.toml", "--algorithms", "cubic,newreno", "--duration", "40 s", "--seeds", "2"),
+    ("examples", "--out", "scenarios"),
+    ("run", SMALL, "--json", "--plot", "run.png", "--out", "run"),
+    ("compare", SMALL, "--algorithms", "newreno,cubic", "--duration", "40 s", "--out", "compared"),
+    ("duel", SMALL, "--algorithms", "cubic,newreno", "--duration", "40 s", "--seeds", "2"),
     ("size", "--rate=5Mbit/s", "--rtt=40ms", "--flows=2", "--target=0.9", "--algorithms=newreno", "--seeds=2"),
     ("reproduce", "hyun-jang/table-1", "--quick", "--out", "report"),
     ("linux", "list"),
 )
 LIBRARY = """
 import fullpipe
-result = fullpipe.run("small-link.toml")
+result = fullpipe.run("scenarios/small-link.toml")
 assert 0 < result.links["utilization"][0].as_py() <= 1
 assert result.series.num_rows > 0
 assert fullpipe.Result.load("run").links == result.links
@@ -79,7 +84,13 @@ def main() -> None:
     """Build, check, and try."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", help="the project's address at a forge")
-    home = parser.parse_args().home
+    parser.add_argument("--try", dest="wheel", type=Path, metavar="WHEEL", help="only try this wheel")
+    arguments = parser.parse_args()
+    if arguments.wheel is not None:
+        for python in pythons():
+            _try(python, arguments.wheel.absolute())
+        return
+    home = arguments.home
     if changed := _output(["git", "status", "--porcelain"], ROOT):
         raise SystemExit(f"a release requires a clean working tree; uncommitted:\n{changed.rstrip()}")
     shutil.rmtree(OUT, ignore_errors=True)
@@ -203,13 +214,13 @@ def _try(python: Path, wheel: Path) -> None:
         _run([python, "-m", "venv", place / "venv"], place)
         inside = place / "venv/bin"
         _run([inside / "pip", "install", "--quiet", "--disable-pip-version-check", wheel], place)
-        shutil.copy2(ROOT / "scenarios/small-link.toml", place)
-        for command in COMMANDS:
+        commands = [command for command in COMMANDS if command[0] != "linux" or sys.platform == "linux"]
+        for command in commands:
             _run([inside / "fullpipe", *command], place, quiet=True)
         _run([inside / "python", "-c", LIBRARY], place)
         files = [file for file in (place / "venv").rglob("*") if file.is_file() and not file.is_symlink()]
         size = sum(file.stat().st_size for file in files if "/pip/" not in str(file))
-        _say(f"{python}: {len(COMMANDS)} commands and the library; {size / 1e6:.0f} MB installed, with what it needs")
+        _say(f"{python}: {len(commands)} commands and the library; {size / 1e6:.0f} MB installed, with what it needs")
 
 
 def _run(command: list[object] | list[Path | str], folder: Path, *, quiet: bool = False, **environment: str) -> None:

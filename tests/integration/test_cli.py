@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fullpipe
-from conftest import BUILT_IN, Program
+from conftest import BUILT_IN, ROOT, Program
 from fullpipe import Scenario
 
 
@@ -282,3 +282,21 @@ def test_a_directory_that_is_not_ours_is_refused_before_the_run(program: Program
     assert sorted(path.name for path in (here / "out").iterdir() if path.is_dir()) == ["cubic", "reno"]
     assert program("run", small_file.name, "--out", "out").returncode == 0
     assert not [path for path in (here / "out").iterdir() if path.is_dir()]
+
+
+def test_examples_are_the_scenarios_of_the_documentation(program: Program, tmp_path: Path) -> None:
+    listed = program("examples").stdout
+    files = {file.relative_to(ROOT / "scenarios") for file in (ROOT / "scenarios").rglob("*.toml")}
+    assert all(str(file) in listed for file in files)
+    assert "One flow on a 10 Mbit/s link" in listed
+    done = program("examples", "--out", "new/scenarios")
+    assert (done.returncode, done.stdout) == (0, f"new/scenarios: {len(files)} scenarios\n")
+    place = tmp_path / "new/scenarios"
+    assert {file.relative_to(place) for file in place.rglob("*.toml")} == files
+    assert (place / "traces/lte.down").read_bytes() == (ROOT / "scenarios/traces/lte.down").read_bytes()
+    assert [file.name for file in place.parent.iterdir()] == ["scenarios"]
+    (place / "small-link.toml").write_text("changed")
+    again = program("examples", "--out", "new/scenarios")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert again.stderr == "fullpipe: 'new/scenarios' has files (allowed: a new or empty directory)\n"
+    assert (place / "small-link.toml").read_text() == "changed"

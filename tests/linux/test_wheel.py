@@ -86,7 +86,18 @@ def test_there_is_no_wheel_without_its_linux_part(clone: Path, tmp_path: Path, t
 
 
 def test_the_source_distribution_has_every_source(clone: Path, sdist: Path) -> None:
-    parts = ("bpf", "pep517", "crates", "web", "python", "LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.lock")
+    parts = (
+        "bpf",
+        "pep517",
+        "crates",
+        "web",
+        "python",
+        "scenarios",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "README.md",
+        "Cargo.lock",
+    )
     sources = run(["git", "-C", ROOT, "ls-files", *parts]).stdout.splitlines()
     assert len(sources) > 300
     for name in sources:
@@ -127,6 +138,15 @@ def test_objects_and_their_source_are_inside(installed: Path) -> None:
 def test_the_page_is_inside(installed: Path, tmp_path: Path) -> None:
     assert fullpipe(installed, "bench", "--out", str(tmp_path / "playground.html")).returncode == 0
     assert "<title>fullpipe playground</title>" in (tmp_path / "playground.html").read_text()
+
+
+def test_the_example_scenarios_are_inside(installed: Path, tmp_path: Path) -> None:
+    place = tmp_path / "scenarios"
+    assert fullpipe(installed, "examples", "--out", str(place)).returncode == 0
+    copied = {str(file.relative_to(tmp_path)): file.read_bytes() for file in place.rglob("*") if file.is_file()}
+    tracked = run(["git", "-C", ROOT, "ls-files", "scenarios"]).stdout.splitlines()
+    assert copied == {name: (ROOT / name).read_bytes() for name in tracked}
+    assert fullpipe(installed, "run", str(place / "lte.toml"), "--duration", "11 s").returncode == 0
 
 
 def test_no_path_of_the_builder_is_inside(installed: Path) -> None:
