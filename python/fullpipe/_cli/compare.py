@@ -17,7 +17,7 @@ __all__ = ["command"]
 @scenario_options
 @algorithms_option(
     "A,B,C",
-    "The algorithms, separated by commas; default, where there are several engines: the scenario's own.",
+    "The algorithms, separated by commas; default with several engines: the scenario's algorithms.",
     required=False,
 )
 @click.option(
@@ -26,7 +26,7 @@ __all__ = ["command"]
     metavar="N",
     help="Runs of each algorithm; default: 5 where anything is random, 1 with the engine linux.",
 )
-@click.option("--baseline", metavar="ALGORITHM", help="Print the differences from this algorithm too.")
+@click.option("--baseline", metavar="ALGORITHM", help="Also print the differences from this algorithm.")
 @engine_options(ENGINES[0], f"Engine that runs the scenario: {' or '.join(ENGINES)}, or both with a comma.")
 @placement
 @output_options(

@@ -22,7 +22,8 @@ __all__ = ["command"]
 @click.option("--strict", is_flag=True, help="Exit with status 1 if a rule of level SHOULD fails, too.")
 @format_options
 def command(controller: str, rules: str, program: str | None, explain: str | None, strict: bool, form: str) -> int:
-    """Measure CONTROLLER by the rules of an RFC or a draft. The exit status is 1 if a rule of level MUST or EQ fails.
+    """Measure CONTROLLER by the rules of an RFC or a draft. The exit status is 1 if a rule of level MUST, or
+    an equation (level EQ), fails.
 
     CONTROLLER is a name, a table such as '{ name = "cubic", beta = 0.8 }', FILE.py or FILE.py:CLASS for a custom
     algorithm, or FILE.o for a kernel object file.

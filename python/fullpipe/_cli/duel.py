@@ -36,7 +36,8 @@ def command(
     output: Output,
     place: Placement,
 ) -> int:
-    """Let two algorithms compete in the scenario in FILE: each solo, n/2 : n/2, and 1 vs n-1.
+    """Let two algorithms compete in the scenario in FILE: alone (solo), with half of the flows each
+    (n/2 : n/2), and one flow against all others (1 vs n-1).
 
     Exit status 1 if a run fails.
     """

@@ -23,7 +23,11 @@ def asked(context: click.Context, parameter: click.Parameter, text: str) -> str 
 @click.command("evaluate")
 @click.argument("algorithm", shell_complete=complete.algorithms, callback=asked)
 @click.option(
-    "--profile", type=click.Choice(list(PROFILES)), default="quick", show_default=True, help="How much is run."
+    "--profile",
+    type=click.Choice(list(PROFILES)),
+    default="quick",
+    show_default=True,
+    help="Number of test cases, configurations, and seeds.",
 )
 @click.option("--only", metavar="S,S", help="Sections of RFC 9743 or test cases, e.g. '5.1.2,duel'.")
 @click.option(

@@ -29,7 +29,7 @@ def command() -> None:
     type=click.Choice(["tcg", "kvm"]),
     default="tcg",
     show_default=True,
-    help="tcg: virtual time, the same on any host; kvm: real time, where it works.",
+    help="tcg: virtual time, with equal results on all hosts; kvm: real time, on hosts that support it.",
 )
 @kernel_option
 @output_options(
@@ -72,7 +72,10 @@ def run_command(
 @click.argument("name")
 @click.option("--set", "settings", multiple=True, metavar="PARAMETER=VALUE", help="Set a parameter of the algorithm.")
 def load_command(name: str, settings: tuple[str, ...]) -> None:
-    """Register NAME with your machine's kernel (as root): a built-in algorithm or your object file, e.g. my.bpf.o."""
+    """Load an algorithm into your machine's kernel (as root).
+
+    NAME is a built-in algorithm or your object file, e.g. my.bpf.o.
+    """
     from fullpipe.linux import host
 
     kernel_name = host.load(name, dict(_setting(text) for text in settings))
@@ -84,7 +87,10 @@ def load_command(name: str, settings: tuple[str, ...]) -> None:
 @command.command("unload")
 @click.argument("name")
 def unload_command(name: str) -> None:
-    """Remove NAME from your machine's kernel (as root). Use the NAME that you gave to `fullpipe linux load`."""
+    """Remove an algorithm from your machine's kernel (as root).
+
+    NAME is the one that you gave to `fullpipe linux load`.
+    """
     from fullpipe.linux import host
 
     host.unload(name)
@@ -100,7 +106,9 @@ def unload_command(name: str) -> None:
     help="Write an object file here, for algorithm = { object = ... }; default: into the user's cache.",
 )
 def module_command(source_tree: Path, name: str, out: Path | None) -> None:
-    """Compile the unchanged tcp_NAME.c of a kernel's SOURCE_TREE for the simulator.
+    """Compile an algorithm of a kernel for the simulator.
+
+    The file is tcp_NAME.c of the kernel's SOURCE_TREE, unchanged.
 
     The object file is cached for your user, and scenarios find it: algorithm = { module = "NAME" }.
     """

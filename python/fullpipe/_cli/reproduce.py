@@ -46,7 +46,7 @@ HEADINGS = ("quantity", "published", "measured", "difference", "tolerance", "ver
     default=1,
     show_default=True,
     metavar="N",
-    help="Times that each result is measured, each with other seeds; values are then means.",
+    help="Number of measurements of each result, with different seeds; values are their means.",
 )
 @engine_options(ENGINES[0], f"Engine that runs the scenarios: {' or '.join(ENGINES)}.")
 @placement

@@ -116,7 +116,7 @@ class Output:
             _print_shown(self.format, what.shown(self.columns) if parts is None else parts)
 
 
-COLUMNS = "Metrics to show, e.g. goodput_bps,groups.call.p99_rtt_s,udp.0.p99_frame_delay_s."
+COLUMNS = "Metrics to show, separated by commas, e.g. goodput_bps or groups.call.p99_rtt_s."
 
 
 def format_options(command: Command) -> Command:

@@ -39,14 +39,14 @@ def scenario_options(command: Command) -> Command:
         expose_value=False,
         is_eager=True,
         callback=_load_code,
-        help="Run FILE.py, whose algorithms the scenario may name.",
+        help="Load FILE.py first, so that the scenario can use its algorithms.",
     )(command)
     command = click.option(
         "--set",
         "settings",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Set a key by its path, e.g. links.bottleneck.buffer='0.5 BDP'; nothing after = removes it.",
+        help="Set a key by its path, e.g. links.bottleneck.buffer='0.5 BDP'; an empty value removes the key.",
     )(command)
     return click.argument("file", shell_complete=files)(command)
 

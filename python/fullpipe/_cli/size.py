@@ -35,9 +35,11 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     "--rtt",
     required=True,
     metavar="TIME",
-    help="Base RTT, e.g. 40ms (several flows vary by 5 %), or a range for even spacing, e.g. 80ms..250ms.",
+    help="Base RTT, e.g. 40ms (within 5 % of it for several flows), or a range for even spacing, e.g. 80ms..250ms.",
 )
-@click.option("--flows", required=True, type=Numbers(), metavar="N,N", help="Numbers of long-lived flows.")
+@click.option(
+    "--flows", required=True, type=Numbers(), metavar="N,N", help="Numbers of long-lived flows, e.g. 1,10,100."
+)
 @click.option(
     "--target",
     "targets",
@@ -45,16 +47,17 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     multiple=True,
     metavar="U,U|CONDITIONS",
     help="Utilizations, e.g. 0.98,0.995, or conditions to meet together, e.g. "
-    "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'; with --web-load also mean_fct<=500ms. You can repeat the option.",
+    "'utilization>=0.98,loss<=0.1%'; with --web-load also mean_fct<=500ms. You can repeat the option.",
 )
 @algorithms_option(
-    "A,B", "The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.", completed=complete.mixes
+    "A,B", "The algorithms, separated by commas, or mixes such as 'cubic*0.7+bbr*0.3'.", completed=complete.mixes
 )
 @click.option(
     "--web-load", type=float, default=0.0, metavar="FRACTION", help="Offered web load as a fraction of the link."
 )
 @click.option(
     "--packet-size",
+    metavar="BYTES",
     type=click.IntRange(41, 65535),
     default=1000,
     show_default=True,

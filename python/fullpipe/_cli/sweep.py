@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.command("sweep")
 @scenario_options
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Runs of each combination; default: the file's.")
-@click.option("--versus", metavar="VALUE", help="Print the differences from this value of an axis too, e.g. newreno.")
+@click.option("--versus", metavar="VALUE", help="Also print the differences from this value of an axis, e.g. newreno.")
 @click.option("--x", metavar="AXIS", help="Horizontal axis of --plot; default: the first axis.")
 @click.option("--y", metavar="METRIC", help="Vertical axis of --plot.  [default: goodput_bps]")
 @click.option("--by", metavar="AXIS", help="A line of --plot for each value of this axis; default: of all other axes.")
@@ -28,7 +28,7 @@ __all__ = ["command"]
 @placement
 @output_options(
     "Plot a metric against an axis into FILE (.png, .svg or .pdf).",
-    "Keep rows in DIR as they come; a re-run continues an earlier one.",
+    "Write each row into DIR when its run ends; a re-run continues an earlier one.",
 )
 @click.pass_context
 def command(
