@@ -99,8 +99,8 @@ Public names of `import fullpipe`. Each module is loaded at its first use. The
 READY = """\
 # Scenarios ready to run
 
-These are the files in `scenarios/`. A clone has them. With a wheel, `fullpipe examples --out scenarios` copies them
-into your working directory ([scenarios.zip](scenarios.zip) is a download). Run one with
+These are the files in `scenarios/`. A clone has them. With a wheel, `fullpipe examples --out work` copies them and
+other examples into the new directory `work` ([scenarios.zip](scenarios.zip) is a download). Run one with
 `fullpipe run scenarios/NAME.toml`, or with `fullpipe sweep` if it is in `sweeps/`.
 """
 CONFIGURATION = """\

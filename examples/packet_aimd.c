@@ -1,6 +1,7 @@
 /* AIMD at packet level (version 2 of fullpipe.h).
  *
- *   cc -O2 -shared -fPIC -I python/fullpipe/include -o libaimd.so examples/packet_aimd.c
+ *   cc -O2 -shared -fPIC -I "$(python -c 'import fullpipe; print(fullpipe.__path__[0])')/include" \
+ *     -o libaimd.so examples/packet_aimd.c
  *   fullpipe compare scenarios/one-flow.toml --set flows.transport=quic --algorithms ./libaimd.so:c-aimd,newreno
  */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""Build backend: maturin's. Before, it compiles the Linux part and the playground, and copies the example scenarios."""
+"""Build backend: maturin's. Before, it compiles the Linux part and the playground, and copies the examples."""
 
 from __future__ import annotations
 
@@ -44,12 +44,15 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
     for part in PARTS:
         if (part == "web" and not (ROOT / "PKG-INFO").exists()) or (part != "web" and sys.platform == "linux"):
             _compile(part)
-    copied = ROOT / "python/fullpipe/scenarios"
-    shutil.copytree(ROOT / "scenarios", copied, dirs_exist_ok=True)
+    copied = ROOT / "python/fullpipe/examples"
+    shutil.rmtree(copied, ignore_errors=True)
     try:
+        for folder in ("scenarios", "examples", "notebooks"):
+            left_out = shutil.ignore_patterns("__pycache__", "own-algorithm")
+            shutil.copytree(ROOT / folder, copied / folder, ignore=left_out)
         return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
     finally:
-        shutil.rmtree(copied)
+        shutil.rmtree(copied, ignore_errors=True)
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:

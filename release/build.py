@@ -42,9 +42,11 @@ INSIDE = (
     "fullpipe/_core.pyi",
     "fullpipe/py.typed",
     "fullpipe/playground/page.html",
-    "fullpipe/scenarios/small-link.toml",
-    "fullpipe/scenarios/sweeps/which-algorithm.toml",
-    "fullpipe/scenarios/traces/lte.down",
+    "fullpipe/examples/scenarios/small-link.toml",
+    "fullpipe/examples/scenarios/sweeps/which-algorithm.toml",
+    "fullpipe/examples/scenarios/traces/lte.down",
+    "fullpipe/examples/examples/aimd.py",
+    "fullpipe/examples/notebooks/buffer.py",
     *(
         f"fullpipe/linux/objects/{name}.bpf.{kind}"
         for name in ("adaptive_aimd", "hyun_jang", "ehstcp")
@@ -63,7 +65,6 @@ COMMANDS = (
     ("--version",),
     ("algorithms", "vegas"),
     ("queues", "codel"),
-    ("examples", "--out", "scenarios"),
     ("run", SMALL, "--json", "--plot", "run.png", "--out", "run"),
     ("compare", SMALL, "--algorithms", "newreno,cubic", "--duration", "40 s", "--out", "compared"),
     ("duel", SMALL, "--algorithms", "cubic,newreno", "--duration", "40 s", "--seeds", "2"),
@@ -215,9 +216,11 @@ def _try(python: Path, wheel: Path) -> None:
         inside = place / "venv/bin"
         _run([inside / "pip", "install", "--quiet", "--disable-pip-version-check", wheel], place)
         commands = [command for command in COMMANDS if command[0] != "linux" or sys.platform == "linux"]
+        work = place / "work"
+        _run([inside / "fullpipe", "examples", "--out", work], place, quiet=True)
         for command in commands:
-            _run([inside / "fullpipe", *command], place, quiet=True)
-        _run([inside / "python", "-c", LIBRARY], place)
+            _run([inside / "fullpipe", *command], work, quiet=True)
+        _run([inside / "python", "-c", LIBRARY], work)
         files = [file for file in (place / "venv").rglob("*") if file.is_file() and not file.is_symlink()]
         size = sum(file.stat().st_size for file in files if "/pip/" not in str(file))
         _say(f"{python}: {len(commands)} commands and the library; {size / 1e6:.0f} MB installed, with what it needs")

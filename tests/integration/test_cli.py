@@ -284,19 +284,20 @@ def test_a_directory_that_is_not_ours_is_refused_before_the_run(program: Program
     assert not [path for path in (here / "out").iterdir() if path.is_dir()]
 
 
-def test_examples_are_the_scenarios_of_the_documentation(program: Program, tmp_path: Path) -> None:
+def test_examples_are_those_of_the_documentation(program: Program, tmp_path: Path) -> None:
     listed = program("examples").stdout
-    files = {file.relative_to(ROOT / "scenarios") for file in (ROOT / "scenarios").rglob("*.toml")}
-    assert all(str(file) in listed for file in files)
+    files = [file.relative_to(ROOT).as_posix() for file in (ROOT / "scenarios").rglob("*.toml")]
+    assert all(file in listed for file in files)
     assert "One flow on a 10 Mbit/s link" in listed
-    done = program("examples", "--out", "new/scenarios")
-    assert (done.returncode, done.stdout) == (0, f"new/scenarios: {len(files)} scenarios\n")
-    place = tmp_path / "new/scenarios"
-    assert {file.relative_to(place) for file in place.rglob("*.toml")} == files
-    assert (place / "traces/lte.down").read_bytes() == (ROOT / "scenarios/traces/lte.down").read_bytes()
-    assert [file.name for file in place.parent.iterdir()] == ["scenarios"]
-    (place / "small-link.toml").write_text("changed")
-    again = program("examples", "--out", "new/scenarios")
+    done = program("examples", "--out", "new/work")
+    assert (done.returncode, done.stdout) == (0, "new/work: scenarios, examples, notebooks\n")
+    place = tmp_path / "new/work"
+    for file in (*files, "scenarios/traces/lte.down", "examples/check/suite.toml", "notebooks/buffer.py"):
+        assert (place / file).read_bytes() == (ROOT / file).read_bytes()
+    assert not list(place.rglob("target"))
+    assert [file.name for file in place.parent.iterdir()] == ["work"]
+    (place / "scenarios/small-link.toml").write_text("changed")
+    again = program("examples", "--out", "new/work")
     assert (again.returncode, again.stdout) == (2, "")
-    assert again.stderr == "fullpipe: 'new/scenarios' has files (allowed: a new or empty directory)\n"
-    assert (place / "small-link.toml").read_text() == "changed"
+    assert again.stderr == "fullpipe: 'new/work' has files (allowed: a new or empty directory)\n"
+    assert (place / "scenarios/small-link.toml").read_text() == "changed"

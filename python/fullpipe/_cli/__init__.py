@@ -32,7 +32,7 @@ COMMANDS = {
     "sweep": "Run a scenario with many settings and seeds.",
     "algorithms": "List the algorithms, their papers and parameters.",
     "queues": "List the queueing disciplines, their sources and parameters.",
-    "examples": "List the example scenarios, or copy them into a directory.",
+    "examples": "List the example scenarios, or copy all examples into a directory.",
     "reproduce": "Reproduce the papers' tables and figures.",
     "linux": "Run scenarios on a real Linux kernel, and load algorithms into yours.",
     "bench": "Open the playground, a page in the browser that simulates each change.",

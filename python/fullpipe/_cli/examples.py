@@ -15,26 +15,32 @@ from fullpipe.errors import InputError
 
 __all__ = ["command"]
 
-PLACES = (Path(__file__).parents[1] / "scenarios", Path(__file__).parents[3] / "scenarios")
-"""Directory of the example scenarios in a wheel, and in a clone."""
+PLACES = (Path(__file__).parents[1] / "examples", Path(__file__).parents[3])
+"""Directory that has the folders, in a wheel and in a clone."""
+
+FOLDERS = ("scenarios", "examples", "notebooks")
+"""Folders that the documentation uses."""
+
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "own-algorithm")
+"""Parts that are not copied. The crate `own-algorithm` needs the crates of a clone."""
 
 
 @click.command("examples")
-@click.option("--out", metavar="DIR", help="Copy the example scenarios into this new or empty directory.")
+@click.option("--out", metavar="DIR", help="Copy the examples into this new or empty directory.")
 def command(out: str | None) -> None:
-    """List the example scenarios, or copy them with --out.
+    """List the example scenarios, or copy all examples of the documentation with --out.
 
-    The documentation runs these files. For example, `fullpipe examples --out scenarios` gives you
-    `scenarios/small-link.toml`.
+    DIR gets the folders `scenarios`, `examples` (algorithms and checks), and `notebooks`. Commands of the
+    documentation work in DIR, e.g. `fullpipe run scenarios/small-link.toml`.
     """
-    place = next(place for place in PLACES if place.is_dir())
-    files = sorted(place.rglob("*.toml"), key=lambda file: (file.parent != place, file))
-    if out is None:
-        rows = [(file.relative_to(place).as_posix(), _title(file)) for file in files]
-        print_table("Example scenarios", ("file", "content"), rows, left=2)
-    else:
+    place = next(place for place in PLACES if (place / "scenarios").is_dir())
+    if out is not None:
         _copy(place, out)
-        click.echo(f"{out}: {len(files)} scenarios")
+        click.echo(f"{out}: {', '.join(FOLDERS)}")
+        return
+    files = sorted(place.glob("scenarios/*.toml")) + sorted(place.glob("scenarios/*/*.toml"))
+    rows = [(file.relative_to(place).as_posix(), _title(file)) for file in files]
+    print_table("Example scenarios", ("file", "content"), rows, left=2)
 
 
 def _title(file: Path) -> str:
@@ -43,13 +49,14 @@ def _title(file: Path) -> str:
 
 
 def _copy(place: Path, out: str) -> None:
-    """Copies the files. The directory has all of them, or is unchanged."""
+    """Copies the folders. The directory has all of them, or is unchanged."""
     check_directory(out)
     target = Path(out)
     if target.is_dir() and any(target.iterdir()):
         raise InputError(f"{quoted(out)} has files (allowed: a new or empty directory)")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".fullpipe.", dir=target.parent) as name:
-        stage = Path(name) / "scenarios"
-        shutil.copytree(place, stage, ignore=shutil.ignore_patterns("__pycache__"))
+        stage = Path(name) / "stage"
+        for folder in FOLDERS:
+            shutil.copytree(place / folder, stage / folder, ignore=LEFT_OUT)
         stage.replace(target)
