@@ -24,7 +24,7 @@ LONGER = SMALL.replace('"20 s"', '"300 s"')
 COMMANDS = {
     "run": ["run", "small.toml"],
     "compare": ["compare", "small.toml", "--algorithms", "newreno,cubic", "--seeds", "4"],
-    "reproduce": ["reproduce", "hyun-jang/table-1", "--quick"],
+    "reproduce": ["reproduce", "hyun-jang/figure-3", "--quick"],
     "sweep": ["sweep", "sweep.toml", "--workers", "2"],
     "duel": ["duel", "small.toml", "--algorithms", "newreno,cubic", "--seeds", "12"],
     "size": [
