@@ -112,8 +112,6 @@ def algorithm(
     }
 
     def declare(kind: Kind) -> Kind:
-        from fullpipe.custom.identity import file_digest
-
         _check(kind, name, inspect, methods=library is None)
         plug = _plug(kind, name, shared) if compiled or shared else None
         try:
@@ -132,8 +130,7 @@ def algorithm(
             )
         except ValueError as error:
             raise InputError(str(error)) from None
-        libraries = (shared, *plug.linked) if shared and plug else ()
-        remember(name, kind, options, " ".join(map(file_digest, libraries)), _declare_again)
+        remember(name, kind, options, plug.content if plug else "", _declare_again)
         return kind
 
     return declare

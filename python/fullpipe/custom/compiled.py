@@ -13,10 +13,9 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from fullpipe._util.inputs import MOST_LIBRARY_BYTES, check_regular
-from fullpipe._util.loading import try_loading
 from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import hint, one_line, quoted
+from fullpipe.custom.loading import load_shared
 from fullpipe.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,14 +72,14 @@ class Plug:
         fields: Offset of each field in the record, and whether the field is a flag (a byte) or a number (8 bytes).
         calls: Addresses of the functions, by the names of the methods.
         keep: Objects that must live as long as the functions may be called.
-        linked: Files of the shared libraries that a library depends on.
+        content: Digests of a library's bytes, and of those it is linked to; empty without one.
     """
 
     state: bytes
     fields: dict[str, tuple[int, bool]]
     calls: dict[str, int]
     keep: Any
-    linked: tuple[str, ...] = ()
+    content: str = ""
 
 
 def compile_class(kind: type, name: str, fields: Table, asking: Mapping[CodeType, str] | None = None) -> Plug:
@@ -148,12 +147,7 @@ def load_library(library: str, name: str, fields: Table) -> Plug:
     """
     import ctypes
 
-    check_regular(library, MOST_LIBRARY_BYTES)
-    linked = try_loading(library, f"algorithm {quoted(name)}: {library}")
-    try:
-        loaded = ctypes.CDLL(library)
-    except OSError as error:
-        raise InputError(f"algorithm {quoted(name)}: {one_line(str(error))}") from None
+    loaded, content = load_shared(library, f"algorithm {quoted(name)}: {library}")
     functions = {method: getattr(loaded, method, None) for method in CALLS}
     calls = {
         method: ctypes.cast(function, ctypes.c_void_p).value or 0 for method, function in functions.items() if function
@@ -162,7 +156,7 @@ def load_library(library: str, name: str, fields: Table) -> Plug:
         if method not in calls:
             raise InputError(f"algorithm {quoted(name)}: {library} has no function {method}")
     state, places = _state_of(fields)
-    return Plug(state.tobytes(), places, calls, loaded, linked)
+    return Plug(state.tobytes(), places, calls, loaded, content)
 
 
 def _state_of(fields: Table) -> tuple[np.ndarray[Any, Any], dict[str, tuple[int, bool]]]:

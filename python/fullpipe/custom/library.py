@@ -10,11 +10,10 @@ import ctypes
 import os
 
 from fullpipe import _core
-from fullpipe._util.inputs import MOST_LIBRARY_BYTES, check_regular
-from fullpipe._util.loading import try_loading
 from fullpipe._util.plain import Tree
-from fullpipe._util.text import listed, one_line
+from fullpipe._util.text import listed
 from fullpipe.custom.declared import remember
+from fullpipe.custom.loading import load_shared
 from fullpipe.errors import InputError
 
 __all__ = ["SUFFIXES", "declare", "load_library"]
@@ -48,17 +47,10 @@ def declare(file: str, name: str | None = None) -> list[str]:
     Raises:
         InputError: The file is no such library, or has no such controller.
     """
-    from fullpipe.custom.identity import file_digest
-
     path = os.path.realpath(file)
-    check_regular(path, MOST_LIBRARY_BYTES)
-    linked = try_loading(path, file, _core.__file__)
-    # Before the library is loaded here: a file that changes meanwhile must not pass for the loaded code.
-    content = " ".join(map(file_digest, (path, *linked)))
+    loaded, content = load_shared(path, file, _core.__file__)
     try:
-        function = ctypes.CDLL(path).fullpipe_library
-    except OSError as error:
-        raise InputError(f"{file}: it can't be loaded: {one_line(str(error))}") from None
+        function = loaded.fullpipe_library
     except AttributeError:
         raise InputError(f"{file}: it exports no function fullpipe_library (include/fullpipe.h)") from None
     function.restype = ctypes.c_void_p

@@ -1,14 +1,20 @@
-"""First load of a shared library in a separate process, which damaged files and code that runs at once may end."""
+"""Loading of shared libraries: first in another process, which damaged files and code that runs at once may end."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
 
+from fullpipe._util.inputs import MOST_LIBRARY_BYTES, check_regular
+from fullpipe._util.text import one_line
 from fullpipe.errors import InputError
 
-__all__ = ["try_loading"]
+if TYPE_CHECKING:
+    import ctypes
+
+__all__ = ["load_shared"]
 
 TRY_LOADING = """
 import ctypes, os, sys
@@ -44,20 +50,47 @@ PATIENCE_S = 60.0
 """Time that loading a library may take, seconds of wall time."""
 
 
-def try_loading(library: str, named: str, core: str | None = None) -> tuple[str, ...]:
-    """Loads a library in another process.
+_loaded: dict[str, str] = {}
+"""Digests of the libraries that this process has loaded, by their files."""
+
+
+def load_shared(library: str, named: str, core: str | None = None) -> tuple[ctypes.CDLL, str]:
+    """Loads a library, once another process has loaded it without harm.
 
     Args:
         library: Its file.
         named: Name of the library in messages.
-        core: File of the module ``fullpipe._core``, which then reads the table of packet-level controllers.
+        core: File of the module ``fullpipe._core``, with which that process reads the table of packet-level
+            controllers.
 
     Returns:
-        Files of the libraries that it is linked to or loads, other than those of every process.
+        The library, and digests of its bytes and of those that it is linked to.
 
     Raises:
-        InputError: The process has ended, or takes too long.
+        InputError: It can't be loaded, or ends the other process, or takes too long there.
     """
+    import shutil
+    from ctypes import CDLL
+    from tempfile import TemporaryDirectory
+
+    from fullpipe.custom.identity import file_digest
+
+    check_regular(library, MOST_LIBRARY_BYTES)
+    linked = _try_loading(library, named, core)
+    # Before the library is loaded here: a file that changes meanwhile must not pass for the loaded code.
+    content = " ".join(map(file_digest, (library, *linked)))
+    try:
+        if _loaded.setdefault(library, content) == content:
+            return CDLL(library), content
+        # Under its own name the system would return the code that was loaded before the file changed.
+        with TemporaryDirectory() as folder:
+            return CDLL(shutil.copy(library, folder)), content
+    except OSError as error:
+        raise InputError(f"{named}: it can't be loaded: {one_line(str(error))}") from None
+
+
+def _try_loading(library: str, named: str, core: str | None) -> tuple[str, ...]:
+    """Files of the libraries that a library is linked to or loads, other than those of every process."""
     import subprocess  # a tenth of the start of a command; only libraries need it
 
     command = [sys.executable, "-I", "-S", "-c", TRY_LOADING, library, *([core] if core else [])]
