@@ -7,7 +7,7 @@ import click
 from fullpipe._cli.output import progress_bar, seed_option, warn, warn_otherwise
 from fullpipe._cli.results import Output, engine_options, memory_option, output_options
 from fullpipe._cli.scenarios import load, scenario_options
-from fullpipe.runs.engines import ENGINES, run
+from fullpipe.runs.engines import ENGINES, run_many
 
 __all__ = ["command"]
 
@@ -36,6 +36,8 @@ def command(
     output.check()
     warn(scenario)
     with progress_bar(file) as progress:
-        result = run(scenario, engine=engine, kernel=kernel, memory=memory, progress=progress)
+        # Not in the main thread: a custom algorithm then has its own process, which can be ended at any time.
+        found = run_many({file: scenario}, engine=engine, kernel=kernel, memory=memory, progress=progress)
+    result = found[file]
     warn_otherwise(scenario, [result])
     output.deliver(result)

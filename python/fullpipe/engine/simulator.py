@@ -110,10 +110,11 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
     """
     outcome: list[Any] = []
     reached = [0.0]
-    ended = threading.Event()
+    heard, ended = threading.Event(), threading.Event()
 
     def watch(reached_s: float) -> None:
         reached[0] = reached_s
+        heard.set()
         check_stop(ended)
 
     def work() -> None:
@@ -124,9 +125,15 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
+    silence = Silence(scenario, f"self/task/{thread.native_id}")
     try:
         while thread.is_alive():
             thread.join(TICK_S)
+            if heard.is_set():
+                heard.clear()
+                silence.end()
+            else:
+                silence.check()
             tell(reached[0])
     finally:
         ended.set()
@@ -149,16 +156,14 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
             pickle.dump((scenario, memory_bytes), process.stdin)
             process.stdin.flush()
             listener.start()
-            reached_s, heard_s = 0.0, 0.0
+            reached_s, silence = 0.0, Silence(scenario, str(process.pid))
             while True:
                 try:
                     kind, what = told.get(timeout=TICK_S)
-                    heard_s = _used_s(process.pid)
+                    silence.end()
                 except Empty:
                     kind, what = "reached", reached_s
-                    if _used_s(process.pid) > heard_s + MOST_SILENT_S:
-                        endless = f"a call of it has not returned for {MOST_SILENT_S:g} s"
-                        raise AlgorithmError(f"algorithm {_own_of(scenario)}: {endless}") from None
+                    silence.check()
                 if kind == "tables":
                     tables: Tree = what
                     return tables
@@ -176,13 +181,47 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
             process.kill()
 
 
-def _used_s(process: int) -> float:
-    """Processor time of a child process so far, seconds; wall time on systems that don't show it."""
-    try:
-        used = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return time.monotonic()
-    return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
+class Silence:
+    """Processor time that a run takes without progress.
+
+    Args:
+        scenario: The run's scenario.
+        task: Its process or thread below ``/proc``.
+    """
+
+    def __init__(self, scenario: Scenario, task: str) -> None:
+        self._scenario = scenario
+        self._file = Path("/proc", task, "stat")
+        self._begun_s = 0.0
+        self._begun_s = self._used_s()
+
+    def end(self) -> None:
+        """Notes progress."""
+        self._begun_s = self._used_s()
+
+    def check(self) -> None:
+        """Ends a run whose algorithm does not return.
+
+        Raises:
+            AlgorithmError: The time exceeds `MOST_SILENT_S`.
+        """
+        if self._used_s() > self._begun_s + MOST_SILENT_S:
+            endless = f"a call of it has not returned for {MOST_SILENT_S:g} s"
+            raise AlgorithmError(f"algorithm {_own_of(self._scenario)}: {endless}")
+
+    def _used_s(self) -> float:
+        """Processor time so far, seconds; wall time on systems that don't show it."""
+        if not HAS_STAT:
+            return time.monotonic()
+        try:
+            used = self._file.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            return self._begun_s
+        return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
+
+
+HAS_STAT = Path("/proc/self/stat").exists()
+"""Whether the system shows processor time in ``/proc``."""
 
 
 def _begin_process() -> Popen[bytes]:
