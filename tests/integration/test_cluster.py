@@ -20,9 +20,11 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
+from fullpipe.custom.arguments import load_algorithms
 from fullpipe.errors import InputError, MemoryLimitError
 from fullpipe.experiments.evaluate import evaluate
 from fullpipe.runs import cluster
+from test_packet_faults import edited
 from test_sweep import kept_in, rows_of
 
 SWEEP = (
@@ -128,7 +130,7 @@ def test_a_client_of_ones_own(scheduler: str, small: Scenario) -> None:
 
 @pytest.mark.usefixtures("workers")
 def test_workers_get_an_algorithm_of_ones_own(scheduler: str, small: Scenario) -> None:
-    """A class of this test's, which no worker has ever heard of."""
+    """A class that no worker knows."""
 
     @fullpipe.algorithm("own-on-a-cluster", recovery="newreno")
     class Own(fullpipe.Classic):
@@ -148,6 +150,28 @@ def test_workers_get_an_algorithm_of_ones_own(scheduler: str, small: Scenario) -
     assert len(own["algorithm_source"]) == 12
     assert built_in["utilization"] == own["utilization"]
     assert there.runs.equals(fullpipe.sweep(small, axes).runs)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.usefixtures("workers")
+def test_workers_load_a_packet_level_library(scheduler: str, small: Scenario, tmp_path: Path) -> None:
+    name = load_algorithms(str(edited(tmp_path)))
+    axes = {"flows.algorithm": ["newreno", name]}
+    there = fullpipe.sweep(small, axes, dask=scheduler)
+    assert there.failed == 0
+    assert there.runs.equals(fullpipe.sweep(small, axes).runs)
+    # A name that no worker has loaded yet.
+    (tmp_path / "other").mkdir()
+    other = edited(tmp_path / "other", ('.name = "c-aimd"', '.name = "c-other"'))
+    name = load_algorithms(str(other))
+    content = other.read_bytes()
+    for change, said in (
+        (other.unlink, "can't be read"),
+        (lambda: other.write_bytes(content + b"x"), "another library"),
+    ):
+        change()
+        with pytest.raises(InputError, match=rf"^the worker tcp://\S+ can't load an algorithm: .*{said}"):
+            fullpipe.sweep(small, {"flows.algorithm": [name]}, dask=scheduler)
 
 
 def test_a_workers_threads_share_its_limit(scheduler: str, small: Scenario, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,7 +15,9 @@ from conftest import PROGRAM, SMALL
 from fullpipe.custom import arguments
 from fullpipe.custom.compiled import HEADER
 from fullpipe.engine import simulator
-from fullpipe.errors import AlgorithmError
+from fullpipe.errors import AlgorithmError, InputError
+from fullpipe.experiments.conform import bench
+from hostile import PROGRAM as COMMAND_LINE
 from hostile import ending
 from test_packet_algorithm import AIMD
 from test_packet_library import SOURCE
@@ -170,12 +173,65 @@ def test_wrong_value_of_a_class_is_named(folder: Path, method: str, value: str, 
 
 
 @needs_compiler
+def test_library_that_is_built_again_is_loaded_again(folder: Path) -> None:
+    scenario = fullpipe.Scenario.load("small.toml")
+
+    def goodputs(*changes: tuple[str, str]) -> tuple[float, float]:
+        edited(folder, *changes)
+        mine = scenario.set({"flows.0.algorithm": arguments.load_algorithms("libaimd.so:c-aimd")})
+        simulation = fullpipe.Simulation(mine)
+        simulation.advance("20 s")
+        # One in a new process, and one in this process.
+        results = fullpipe.run(mine), simulation.result()
+        return tuple(result.flows["goodput_bps"][0].as_py() for result in results)  # type: ignore[return-value]
+
+    before = goodputs()
+    after = goodputs(("return ((struct aimd *)state)->window;", "return 3000;"))
+    assert before[0] == before[1] != after[0] == after[1]
+
+
+@needs_compiler
 def test_endless_loop_of_a_library_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "MOST_SILENT_S", 1.0)
     edited(folder, ("uint64_t bytes = 0;", "uint64_t bytes = 0; for (volatile int i = 0;; i ^= 1);"))
     name = arguments.load_algorithms("libaimd.so")
     with pytest.raises(AlgorithmError, match=r"algorithm c-aimd: a call of it has not returned for 1 s"):
         fullpipe.run(fullpipe.Scenario.load("small.toml").set({"flows.0.algorithm": name}))
+
+
+COMPILED = """
+import math, fullpipe
+@fullpipe.algorithm("endless", compiled=True)
+class Endless:
+    cwnd: float = 2.0
+    ssthresh: float = math.inf
+    def on_ack(self, flow, ack):
+        while self.cwnd > 0:
+            self.cwnd = 3.0
+    def on_congestion(self, flow, signal):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        (AIMD.format(name="endless").replace("if path", "sum(iter(int, 1))\n        if path"), ("run", "--load")),
+        (COMPILED, ("run", "--load")),
+        (COMPILED, ("compare", "--seeds", "1", "--algorithms")),
+    ],
+    ids=["interpreted", "compiled", "compiled, in a thread"],
+)
+def test_command_ends_an_endless_loop_in_one_line(folder: Path, text: str, arguments: tuple[str, ...]) -> None:
+    if text == COMPILED:
+        pytest.importorskip("numba", reason="no Numba: compiled classes are not tested")
+    (folder / "own.py").write_text(text)
+    (folder / "small.toml").write_text(SMALL.replace('"newreno"', '"endless"', arguments[0] == "run"))
+    # Only the end of the process ends compiled code.
+    code = "from fullpipe.engine import simulator\nsimulator.MOST_SILENT_S = 1.0\n"
+    found = ending([arguments[0], "small.toml", *arguments[1:], "own.py"], folder, code + COMMAND_LINE)
+    assert (found.status, found.output) == (1, b"")
+    assert found.lines == ["fullpipe: algorithm endless (own.py): a call of it has not returned for 1 s"]
 
 
 def test_endless_loop_of_a_class_is_named_and_other_runs_are_complete(
@@ -188,6 +244,30 @@ def test_endless_loop_of_a_class_is_named_and_other_runs_are_complete(
     found = fullpipe.compare("small.toml", ["own.py", "newreno"], seeds=2, workers=2)
     assert (found.failed, found.runs.num_rows) == (2, 4)
     assert "algorithm endless (own.py): a call of it has not returned for 1 s" in json.dumps(found.to_json())
+
+
+def make_program(folder: Path, script: str) -> None:
+    (folder / "controllers").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "controllers").chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("sleep 1000", "a scenario takes more than 0.5 s"),
+        ("exec >&- 2>&-; sleep 1000", "a scenario takes more than 0.5 s"),
+        ("setsid sleep 5 & exit 0", "a process that it starts keeps its output open"),
+        ("sleep 1000 & exit 0", "prints no series of a flow"),
+    ],
+)
+def test_program_of_controllers_that_does_not_end_is_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+) -> None:
+    monkeypatch.setattr(bench, "MOST_PROGRAM_S", 0.5 if "0.5 s" in said else 60.0)
+    monkeypatch.setattr(bench, "MOST_CLOSING_S", 0.5)
+    make_program(folder, script)
+    with pytest.raises(InputError, match=re.escape(f"./controllers: {said}")):
+        fullpipe.conform("newreno", program="./controllers")
 
 
 @pytest.mark.parametrize(
@@ -205,8 +285,7 @@ def test_endless_loop_of_a_class_is_named_and_other_runs_are_complete(
     ],
 )
 def test_program_of_controllers_that_answers_wrongly_is_one_line(folder: Path, script: str, said: str) -> None:
-    (folder / "controllers").write_text(f"#!/bin/sh\n{script}\n")
-    (folder / "controllers").chmod(0o755)
+    make_program(folder, script)
     found = ending(["conform", "newreno", "--program", "./controllers"], folder)
     assert found.output == b""
     (line,) = found.lines

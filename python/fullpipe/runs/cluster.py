@@ -254,6 +254,9 @@ def run_task(
 
     try:
         restore(algorithms)
+    except InputError as error:
+        return {"refused": f"can't load an algorithm: {error}"}
+    try:
         scenario = Scenario.from_dict(tree, file=file)
         part_bytes = share_bytes(get_worker().state.nthreads, memory_bytes)
         result = engines.run(scenario.replace(**changes) if changes else scenario, memory=part_bytes)

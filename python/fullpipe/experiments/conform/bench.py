@@ -31,6 +31,11 @@ MOST_OUTPUT_BYTES = 50_000_000
 MOST_MESSAGE_BYTES = 1_000_000
 """Messages of such a program, at most."""
 
+MOST_PROGRAM_S = 300.0
+"""Time that such a program may take for a scenario, seconds of wall time. `fullpipe-quic` takes a few seconds."""
+
+MOST_CLOSING_S = 10.0
+"""Time after the end of such a program until the end of its output, seconds of wall time."""
 
 HEADERS = 28
 """Bytes of UDP and IP headers before a QUIC packet."""
@@ -158,39 +163,48 @@ def _output_of(program: str, file: Path) -> tuple[int, bytes, str]:
     """Exit status, output, and message of a program that runs a scenario.
 
     Raises:
-        InputError: The program can't be run, or it writes without end.
+        InputError: The program can't be run, or it does not end, or writes without end.
     """
     import threading
 
     try:
         process = subprocess.Popen(
             [program, "--json", "--series", file],
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
     except OSError as error:
         raise InputError(f"{program}: can't be run: {error.strerror}") from None
-    written: dict[str, bytes] = {}
+    written = {"output": b"", "messages": b""}
 
     def end() -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
     def read(name: str, stream: Any, most: int) -> None:
-        written[name] = stream.read(most + 1)
+        with stream:
+            written[name] = stream.read(most + 1)
         if len(written[name]) > most:
             end()
 
-    with process:
-        try:
-            messages = threading.Thread(target=read, args=("messages", process.stderr, MOST_MESSAGE_BYTES))
-            messages.start()
-            read("output", process.stdout, MOST_OUTPUT_BYTES)
-            messages.join()
-            status = process.wait()
-        finally:
-            end()
+    streams = ("output", process.stdout, MOST_OUTPUT_BYTES), ("messages", process.stderr, MOST_MESSAGE_BYTES)
+    # Daemons: a child that has left the group of processes may keep a pipe open for ever.
+    readers = [threading.Thread(target=read, args=stream, daemon=True) for stream in streams]
+    for reader in readers:
+        reader.start()
+    try:
+        status = process.wait(MOST_PROGRAM_S)
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{program}: a scenario takes more than {MOST_PROGRAM_S:g} s") from None
+    finally:
+        end()
+        process.wait()
+    for reader in readers:
+        reader.join(MOST_CLOSING_S)
+        if reader.is_alive():
+            raise InputError(f"{program}: a process that it starts keeps its output open")
     if len(written["output"]) > MOST_OUTPUT_BYTES or len(written["messages"]) > MOST_MESSAGE_BYTES:
         raise InputError(f"{program}: writes more than {MOST_OUTPUT_BYTES // 1_000_000} MB")
     return status, written["output"], one_line(written["messages"].decode(errors="replace"))
