@@ -701,3 +701,15 @@ def test_more_samples_than_a_page_shows_are_refused_by_their_key(page: Page) -> 
         page.evaluate("text => playground.run(text).then(() => 'ran', String)", text.replace('"1 ms"', '"10 ms"'))
         == "ran"
     )
+
+
+def test_more_groups_of_flows_than_a_page_shows_are_refused(page: Page) -> None:
+    text = (
+        'duration = "1 s"\nseries_interval = "off"\n[[links]]\nname = "l"\nrate = "1 Mbit/s"\ndelay = "10 ms"\n'
+        'buffer = "10 packets"\n'
+    )
+    said = page.evaluate(
+        "text => playground.run(text).then(() => null, error => error.message)",
+        text + '[[flows]]\nalgorithm = "reno"\n' * 201,
+    )
+    assert said == "flows: 201 groups of flows are more than a page can show; allowed: at most 200, by count"

@@ -2,12 +2,16 @@
 //! or the built-in algorithms, and prints the metrics of each flow and link. `--series` adds the series of the flows, which
 //! `fullpipe conform NAME --program fullpipe-quic` reads.
 
+use fullpipe_sim::files::read_regular;
 use fullpipe_sim::{Report, Simulation};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: fullpipe-quic [--json [--series]] SCENARIO.toml";
+
+/// Size of a scenario file, at most, bytes.
+const MOST_BYTES: u64 = 16_000_000;
 
 /// Format of the output.
 #[derive(Clone, Copy, PartialEq)]
@@ -25,7 +29,7 @@ fn main() -> ExitCode {
 }
 
 fn run(output: Output, file: &Path) -> ExitCode {
-    let scenario = std::fs::read_to_string(file).map_err(|fault| fault.to_string()).and_then(|text| {
+    let scenario = text_of(file).and_then(|text| {
         let folder = file.parent().unwrap_or(Path::new("."));
         fullpipe_quic::catalogue().read_toml_in(&text, folder).map_err(|problem| problem.to_string())
     });
@@ -43,6 +47,12 @@ fn run(output: Output, file: &Path) -> ExitCode {
         Err(fault) => return fail(&fault.to_string(), 1),
     }
     ExitCode::SUCCESS
+}
+
+/// Text of a scenario file.
+fn text_of(file: &Path) -> Result<String, String> {
+    let content = read_regular(file, MOST_BYTES).map_err(|why| format!("can't be read: {why}"))?;
+    String::from_utf8(content).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
 fn fail(what: &str, status: u8) -> ExitCode {

@@ -119,18 +119,27 @@ fn read(input: &[u8], memory_bytes: u64) -> Result<(Arc<Scenario>, Simulation), 
     let text = std::str::from_utf8(input).expect("a page encodes text as UTF-8");
     let scenario = Arc::new(algorithms().read_toml(text).map_err(|problem| Answer::problem(&problem))?);
     let simulation = Simulation::within(Arc::clone(&scenario), memory_bytes).map_err(Answer::stopped)?;
-    check_samples(&scenario).map_err(|problem| Answer::problem(&problem))?;
+    check_shown(&scenario).map_err(|problem| Answer::problem(&problem))?;
     Ok((scenario, simulation))
 }
 
 /// Samples of series that a page shows, at most. Each is copied several times on its way to a picture.
 pub const MOST_SAMPLES: u64 = 1_000_000;
 
-/// Refuses a scenario with more samples than a page can show.
+/// Groups of flows that a page shows, at most. Each takes up to 13 lines of a plot, and a row of a table.
+pub const MOST_GROUPS: usize = 200;
+
+/// Refuses a scenario with more groups of flows, or more samples, than a page can show.
 ///
 /// # Errors
 /// The key at fault.
-pub fn check_samples(scenario: &Scenario) -> Result<(), Problem> {
+pub fn check_shown(scenario: &Scenario) -> Result<(), Problem> {
+    let groups = scenario.flows.len();
+    if groups > MOST_GROUPS {
+        let what =
+            format!("{groups} groups of flows are more than a page can show; allowed: at most {MOST_GROUPS}, by count");
+        return Err(Problem::new("flows", what));
+    }
     let Some(interval) = scenario.series_interval else { return Ok(()) };
     let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count)).sum();
     let samples = (flows + scenario.links.len() as u64).saturating_mul(scenario.duration / interval.max(1));
