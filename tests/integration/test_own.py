@@ -419,11 +419,20 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
     assert "alpha = 1 (allowed: any number)" in told.stdout
     for named, said in {
         "none.py": "none.py: can't be read: No such file or directory",
-        "aimd.py:Other": "no algorithm is declared by a class 'Other'",
+        "aimd.py:Other": "no algorithm is declared by a class 'Other' (allowed: Aimd)",
     }.items():
         refused = program("compare", "s.toml", "--load", "aimd.py", "--algorithms", f"newreno,{named}")
         assert refused.returncode == 2
         assert said in refused.stderr
+
+
+def test_a_file_as_the_value_of_a_key_is_refused_with_the_option(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TOML.replace("plain-aimd", "newreno"))
+    (tmp_path / "aimd.py").write_text(PLAIN)
+    refused = program("run", "s.toml", "--set", "flows.algorithm=aimd.py")
+    assert refused.returncode == 2
+    assert "pass --load aimd.py, and set the name that it declares" in refused.stderr
+    assert program("run", "s.toml", "--load", "aimd.py", "--set", "flows.algorithm=plain-aimd").returncode == 0
 
 
 def test_the_command_line_shows_the_lines_at_fault(program: Program, tmp_path: Path) -> None:

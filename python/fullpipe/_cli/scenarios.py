@@ -79,7 +79,11 @@ def changing(
             return scenario.replace(**changes) if changes else scenario
         except ScenarioError as error:
             alone = [key for key, value in changes.items() if _wrong(scenario, key, value)]
-            raise ScenarioError(error.key, error.what, " ".join(options[key] for key in alone or changes)) from None
+            named = " ".join(options[key] for key in alone or changes)
+            if file := re.match(r'unknown algorithm "([^"]+\.py)"', error.what):
+                what = f"a file is no name of an algorithm; pass --load {file[1]}, and set the name that it declares"
+                raise ScenarioError(error.key, what, named) from None
+            raise ScenarioError(error.key, error.what, named) from None
 
     return change
 

@@ -61,13 +61,15 @@ def load_algorithms(what: str) -> str:
         del sys.modules[module.__name__]
         module = load_file(file)
     found = declared_in(module)
+    classes = [kind.__name__ for kind in found.values()]
     if wanted:
         found = {name: kind for name, kind in found.items() if kind.__name__ == wanted}
     if len(found) == 1:
         return next(iter(found))
     if wanted:
-        raise InputError(f"{file}: no algorithm is declared by a class {quoted(wanted)}")
+        raise InputError(
+            f"{file}: no algorithm is declared by a class {quoted(wanted)} (allowed: {', '.join(classes)})"
+        )
     if not found:
         raise InputError(f'{file}: it declares no algorithm; write @fullpipe.algorithm("name") before its class')
-    classes = [kind.__name__ for kind in found.values()]
     raise InputError(f"{file}: it declares {listed(list(found))}; name one, e.g. {file}:{classes[0]}")

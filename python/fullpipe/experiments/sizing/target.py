@@ -139,7 +139,7 @@ def judge(conditions: Sequence[Condition], runs: Sequence[Metrics]) -> Verdict:
 def _condition(text: str) -> Condition:
     found = re.fullmatch(r"(\w+)\s*(>=|<=)\s*(.+)", text)
     if not found:
-        raise InputError(f"target: {quoted(text)} is no condition (allowed: e.g. {EXAMPLE})")
+        raise InputError(f"target: {quoted(text)} is no condition (allowed: e.g. {EXAMPLE}; 0.95 for 95 %)")
     name, sign, value = found.groups()
     if name not in MEASURES:
         raise InputError(f"target: {unknown('metric', name, MEASURES)}")
