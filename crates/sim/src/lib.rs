@@ -56,7 +56,7 @@ pub use network::Serving;
 pub use report::metrics;
 pub use report::{
     Column, DirectionReport, FlowFrames, FlowReport, FramesReport, GroupReport, LinkReport, PacketCount, Percentiles,
-    Report, Series, Table, TrafficReport, TransferReport, TransferState, Values,
+    Report, Series, Table, TrafficReport, TransferReport, TransferState, Values, VideoFigures,
 };
 pub use scenario::Scenario;
 pub use transport::policy::Fault;

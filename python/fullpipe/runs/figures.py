@@ -111,6 +111,9 @@ FRAME_DELAYS = ("p50_frame_delay_s", "p95_frame_delay_s", "p99_frame_delay_s")
 SOURCE = ("app_limited_fraction", *FRAME_DELAYS, "late_frames", "late_fraction")
 """Metrics of applications, which only flows with a ``source`` have."""
 
+CLIENT = (*("request_completion_s", "startup_s", "stall_s", "rebuffer_ratio", "mean_bitrate_bps", "switches"),)
+"""Metrics of requests and of videos; of several flows the mean."""
+
 
 def find_metric(name: str, known: Sequence[str] | None = None) -> str:
     """The name, if it is a known metric; before a run, a metric of any scenario.
@@ -154,11 +157,12 @@ def over_flows(flows: Sequence[Table], window_s: float) -> Row:
 
 
 def _of_sources(flows: Sequence[Table]) -> Row:
-    """Metrics of applications: ``app_limited_fraction`` and ``late_fraction`` averaged over the flows that have them,
-    the greatest percentiles of frame delays, and ``late_frames`` summed. Only where a flow has a ``source``, or frames.
+    """Metrics of applications: ``app_limited_fraction``, ``late_fraction``, and `CLIENT` averaged over the flows that
+    have them, the greatest percentiles of frame delays, and ``late_frames`` summed. Only where a flow has a
+    ``source``, or frames.
     """
     row: Row = {}
-    for name in ("app_limited_fraction", "late_fraction"):
+    for name in ("app_limited_fraction", "late_fraction", *CLIENT):
         if name in flows[0]:
             row[name] = _mean(flow[name] for flow in flows)
     for name in FRAME_DELAYS:
@@ -204,7 +208,7 @@ def groups(flows: Sequence[Table], own_figures: Sequence[Table], window_s: float
                 "mean_rtt_s": whole["mean_rtt_s"],
                 **{key: known.get(name, {}).get(key) for key in PERCENTILES},
                 **{key: whole[key] for key in ("mean_cwnd_packets", "retransmits", "timeouts")},
-                **{key: known.get(name, {}).get(key, whole[key]) for key in SOURCE if key in whole},
+                **{key: known.get(name, {}).get(key, whole[key]) for key in (*SOURCE, *CLIENT) if key in whole},
             }
         )
     return rows

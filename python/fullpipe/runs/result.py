@@ -92,7 +92,9 @@ class Result(Outcome):
         ``p99_rtt_s``, those of ``jitter_s`` where the scenario has ``measure_jitter``, ``mean_cwnd_packets``,
         ``base_rtt_s``, ``completion_s``. Where a flow has a ``source``: ``app_limited_fraction``. Where a flow has
         frames: ``p50_frame_delay_s``, ``p95_frame_delay_s``, ``p99_frame_delay_s``, ``late_frames``, and
-        ``late_fraction`` (NaN for flows without frames or without a deadline).
+        ``late_fraction`` (NaN for flows without frames or without a deadline). Where a flow has requests or a video:
+        ``request_completion_s``; and ``startup_s``, ``stall_s``, ``rebuffer_ratio``, ``mean_bitrate_bps``,
+        ``switches`` of videos.
         """
         return tables.to_arrow(self._columns["flows"])
 
@@ -370,11 +372,13 @@ LINK = (
 FLOW = (
     *("goodput_bps", "mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "mean_cwnd_packets", "retransmits", "timeouts"),
     *("app_limited_fraction", "p99_frame_delay_s", "late_fraction"),
+    *("request_completion_s", "mean_bitrate_bps", "rebuffer_ratio"),
 )
 GROUP = (
     *("flows", "goodput_bps", "share", "jain_index", "loss_rate"),
     *("mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "retransmits", "timeouts"),
     *("app_limited_fraction", "p99_frame_delay_s", "late_fraction"),
+    *("request_completion_s", "mean_bitrate_bps", "rebuffer_ratio"),
 )
 TRANSFERS = (
     *("count", "completed", "cut_off", "running"),

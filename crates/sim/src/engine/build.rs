@@ -224,7 +224,7 @@ impl<P: Policy> Engine<P> {
         let quic = tcp.quic.is_some();
         let ecn = (tcp.ecn != EcnMode::Off && !quic).then(|| Receiving::new(tcp.ecn));
         let jitter = (self.scenario.measure_jitter && web.is_none()).then(Jitter::default);
-        (quic || ecn.is_some() || jitter.is_some()).then(|| Box::new(Heed { quic, ecn, jitter, has_units: false }))
+        (quic || ecn.is_some() || jitter.is_some()).then(|| Box::new(Heed { quic, ecn, jitter, ..Heed::default() }))
     }
 
     /// Stream of ACKs that take the last hop of `route` and this access delay.

@@ -74,6 +74,7 @@ impl<P: Policy> Engine<P> {
         flow.life = Life::Open;
         let now = at - flow.access;
         let before = flow.sender.counters().sent;
+        self.begin_client(id, at);
         self.send_what_is_due(id, at);
         let flow = &self.flows[id as usize];
         let sent = u32::try_from(flow.sender.counters().sent - before).unwrap_or(u32::MAX);
@@ -109,6 +110,9 @@ impl<P: Policy> Engine<P> {
         let flow = &mut self.flows[id as usize];
         let now = at - flow.access;
         if flow.life == Life::Idle || now >= self.transit.window.to {
+            return;
+        }
+        if flow.source.as_mut().is_some_and(|source| source.stop_client()) {
             return;
         }
         let unsent = flow.sender.stop();

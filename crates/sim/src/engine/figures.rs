@@ -109,6 +109,7 @@ impl<P: Policy> Engine<P> {
         let (counted, averages) = (flow.sender.meter.counted(&flow.sender.counters()), flow.sender.meter.averages());
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let size = self.scenario.packet_size;
+        let client = flow.source.as_ref().and_then(|source| source.client.as_ref());
         FlowReport {
             id: self.order.number(id as u32),
             name: tcp.group().to_owned(),
@@ -136,6 +137,8 @@ impl<P: Policy> Engine<P> {
                 .as_ref()
                 .and_then(|source| source.frames())
                 .map(|(all, late)| FlowFrames::new(all.delays(), late)),
+            request_completion_s: client.map(|client| client.mean_completion_s()),
+            video: client.and_then(|client| client.player()).map(|player| player.figures()),
             completion_s: if flow.completed == Nanos::MAX { f64::NAN } else { seconds(flow.completed - flow.started) },
         }
     }
@@ -144,7 +147,8 @@ impl<P: Policy> Engine<P> {
     fn transfer_reports(&mut self) -> (Vec<TransferReport>, Vec<String>) {
         let scenario = Arc::clone(&self.scenario);
         for flow in self.flows.iter().filter(|flow| flow.life != Life::Idle) {
-            if let Some(transfer) = flow.transfer {
+            let client = flow.source.as_ref().and_then(|source| source.client.as_ref());
+            if let Some(transfer) = flow.transfer.or(client.and_then(|client| client.transfer)) {
                 self.transfers.leave(transfer, flow.sender.meter.events);
             }
         }

@@ -11,6 +11,7 @@ mod connections;
 mod departures;
 mod figures;
 mod footprint;
+mod requests;
 pub mod schedule;
 mod simulation;
 mod source;
@@ -185,6 +186,7 @@ impl<P: Policy> Engine<P> {
     #[inline(never)]
     fn on_rarer_packet(&mut self, packet: Packet) {
         match packet.kind {
+            PacketKind::Opening if packet.seq > 0 => self.on_request(&packet),
             PacketKind::Opening => self.on_syn_ack(packet),
             _ => self.carry_datagram(packet),
         }
@@ -212,6 +214,7 @@ impl<P: Policy> Engine<P> {
             Timer::Transfer(group) => self.begin_poisson_transfer(group, at),
             Timer::Turn(place) => self.serve(place, at),
             Timer::Write(id) => self.on_write_timer(id, at),
+            Timer::Client(id) => self.on_client_timer(id, at),
         }
         self.transit.by_timer = false;
     }

@@ -30,6 +30,8 @@ pub enum Timer {
     Turn(u32),
     /// The application of a flow writes data.
     Write(u32),
+    /// The client of a flow sends a request, or its response is complete.
+    Client(u32),
 }
 
 /// Time, purpose, rank, and number of an alarm as one number, in this order: two of them are compared without a branch.
@@ -50,6 +52,7 @@ impl Alarm {
             Timer::Transfer(number) => (7, number),
             Timer::Turn(number) => (8, number),
             Timer::Write(number) => (9, number),
+            Timer::Client(number) => (10, number),
         };
         Alarm(u128::from(at) << 64 | kind << (32 + TIE_BITS) | u128::from(rank) << 32 | u128::from(number))
     }
@@ -72,7 +75,8 @@ impl Alarm {
             6 => Timer::Datagram(number),
             7 => Timer::Transfer(number),
             8 => Timer::Turn(number),
-            _ => Timer::Write(number),
+            9 => Timer::Write(number),
+            _ => Timer::Client(number),
         }
     }
 }
@@ -150,7 +154,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const KINDS: [fn(u32) -> Timer; 10] = [
+    const KINDS: [fn(u32) -> Timer; 11] = [
         Timer::Change,
         Timer::Start,
         Timer::Stop,
@@ -161,13 +165,14 @@ mod tests {
         Timer::Transfer,
         Timer::Turn,
         Timer::Write,
+        Timer::Client,
     ];
 
     proptest! {
         /// The order is that of their times, then of [`Timer`]'s purposes with links' turns first, then of their ranks.
         #[test]
         fn alarms_go_by_time_purpose_and_rank(
-            set in prop::collection::vec((prop_oneof![0u64..4, any::<u64>()], 0usize..10, any::<u32>()), 0..60),
+            set in prop::collection::vec((prop_oneof![0u64..4, any::<u64>()], 0usize..11, any::<u32>()), 0..60),
             seed in any::<u64>(),
         ) {
             let ties = Ties::new(seed);

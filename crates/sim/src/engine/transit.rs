@@ -200,6 +200,18 @@ impl Transit {
         self.arm(flow);
     }
 
+    /// Sends a packet against the direction of the data: a request.
+    pub fn send_answer<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
+        self.carry(flow, &mut packet, false);
+    }
+
+    /// Size of a SYN-ACK, or of a request, which has a number.
+    #[cold]
+    fn answer_size<P>(&self, flow: &Connection<P>, packet: &Packet) -> u32 {
+        let client = flow.source.as_ref().filter(|_| packet.seq > 0).and_then(|source| source.client.as_ref());
+        client.map_or(self.ack_size, |client| client.request_size)
+    }
+
     /// Handles the arrival of a segment or an ACK at its next stop.
     #[inline(always)]
     pub fn move_on<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
@@ -218,7 +230,11 @@ impl Transit {
     fn carry<P: Policy>(&mut self, flow: &mut Connection<P>, packet: &mut Packet, mut ahead: bool) {
         loop {
             let hop = self.network.hop(flow.route, packet.hop);
-            let size = if packet.kind == PacketKind::Data { self.packet_size } else { self.ack_size };
+            let size = match packet.kind {
+                PacketKind::Data => self.packet_size,
+                PacketKind::SynAck => self.answer_size(flow, packet),
+                _ => self.ack_size,
+            };
             if let End::Fifo(place) = hop.end {
                 let link = &mut self.network.fifos[place as usize];
                 let Some(departure) = link.accept(packet.at, size) else { return self.lose(packet) };
@@ -415,6 +431,9 @@ impl Transit {
             }
             heed.on_data(&segment, counts)
         });
+        if flow.heed.as_ref().is_some_and(|heed| heed.has_client) {
+            self.arm_client(flow);
+        }
         if reply == Reply::Hold && !urgent {
             self.arm_ack(flow);
             return None;

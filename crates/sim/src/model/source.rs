@@ -2,7 +2,7 @@
 
 use super::check::{Checked, bytes, number, rate, time, whole};
 use super::invalid::Invalid;
-use super::{FlowGroup, Law, Source};
+use super::{FlowGroup, Law, Requests, Source, Video};
 use crate::scenario::limits;
 use fullpipe_cc::Nanos;
 use std::ops::RangeInclusive;
@@ -16,6 +16,10 @@ pub(super) fn source(at: &str, group: &FlowGroup) -> Checked {
     if group.size.is_some() {
         return Err(Invalid::Conflict { key: format!("{at}.size"), with: key });
     }
+    if group.source.request_size().is_some() && group.tcp.path.len() > limits::LONGEST_PATH / 2 {
+        let what = format!("a path of at most {} links", limits::LONGEST_PATH / 2);
+        return Err(Invalid::Requires { key, what });
+    }
     match group.source {
         Source::Bulk => Ok(()),
         Source::Rate { rate_bps } => rate(&format!("{key}.rate"), rate_bps, limits::RATE),
@@ -24,6 +28,13 @@ pub(super) fn source(at: &str, group: &FlowGroup) -> Checked {
             times(&format!("{key}.off"), off, limits::SPAN)?;
             rate_bps.map_or(Ok(()), |bps| rate(&format!("{key}.rate"), bps, limits::RATE))
         }
+        Source::Requests(Requests { think, size, server, request_size }) => {
+            times(&format!("{key}.requests"), think, 0..=*limits::SPAN.end())?;
+            times(&format!("{key}.server"), server, 0..=*limits::SPAN.end())?;
+            bytes(&format!("{key}.request_size"), request_size.into(), limits::SMALL_PACKET)?;
+            law_within(&format!("{key}.size"), size, |value| bytes(&format!("{key}.size"), value, limits::BYTES))
+        }
+        Source::Video(ref video) => check_video(&key, video),
         Source::Frames { per_second, size, key: key_frames, deadline } => {
             number(&format!("{key}.frames"), per_second, limits::FRAMES_PER_SECOND)?;
             law_within(&format!("{key}.size"), size, |value| bytes(&format!("{key}.size"), value, limits::BYTES))?;
@@ -34,6 +45,19 @@ pub(super) fn source(at: &str, group: &FlowGroup) -> Checked {
             deadline.map_or(Ok(()), |value| time(&format!("{key}.deadline"), value, limits::DEADLINE))
         }
     }
+}
+
+fn check_video(key: &str, video: &Video) -> Checked {
+    whole(&format!("length of {key}.video"), video.ladder.len() as u64, 1..=limits::MOST_RATES as u64)?;
+    for (place, &bps) in video.ladder.iter().enumerate() {
+        let least = place.checked_sub(1).map_or(1, |before| video.ladder[before] + 1);
+        rate(&format!("{key}.video"), bps, least..=*limits::RATE.end())?;
+    }
+    time(&format!("{key}.segment"), video.segment, limits::SEGMENT)?;
+    time(&format!("{key}.buffer"), video.buffer, 2 * video.segment..=*limits::PLAYER_BUFFER.end())?;
+    whole(&format!("{key}.startup"), video.startup.into(), 1..=video.buffer / video.segment)?;
+    number(&format!("{key}.safety"), video.safety, 0.1..=1.0)?;
+    video.length.map_or(Ok(()), |length| time(&format!("{key}.length"), length, limits::SPAN))
 }
 
 /// Checks a law of times.

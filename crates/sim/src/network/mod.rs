@@ -129,7 +129,7 @@ impl Network {
             network.hops.extend(feeders.hops(way, &network.ends, false));
             let count = |hops: usize| u8::try_from(hops).expect("a path is not that long");
             let hops = count(network.hops.len() - first as usize);
-            if way.handshake {
+            if way.handshake || way.request_size.is_some() {
                 network.hops.extend(feeders.hops(way, &network.ends, true));
             }
             Route { first, hops, data_hops: count(way.path.len()), handshake: way.handshake }
@@ -239,6 +239,8 @@ struct Way {
     /// ACKs may also leave at a timer.
     timed_acks: bool,
     handshake: bool,
+    /// Size of a request, which takes the way of a SYN-ACK; `None` without a client.
+    request_size: Option<u32>,
     /// Sizes of a packet of data, and of a SYN or an ACK, bytes.
     data_size: u32,
     ack_size: u32,
@@ -247,12 +249,13 @@ struct Way {
 impl Way {
     /// Those of a scenario, in the order of its flow, UDP and web groups.
     fn all(scenario: &Scenario) -> Vec<Way> {
-        let tcp = |tcp: &Tcp| Way {
+        let tcp = |tcp: &Tcp, request_size: Option<u32>| Way {
             path: tcp.path.clone(),
             reverse: tcp.reverse,
             acks: true,
-            timed_acks: tcp.delayed_ack || tcp.quic.is_some(),
+            timed_acks: tcp.delayed_ack || tcp.quic.is_some() || request_size.is_some(),
             handshake: tcp.handshake,
+            request_size,
             data_size: scenario.packet_size,
             ack_size: scenario.ack_size,
         };
@@ -262,11 +265,13 @@ impl Way {
             acks: false,
             timed_acks: false,
             handshake: false,
+            request_size: None,
             data_size: udp.packet_size,
             ack_size: 0,
         };
-        let flows = scenario.flows.iter().map(|group| tcp(&group.tcp));
-        flows.chain(scenario.udp.iter().map(udp)).chain(scenario.web.iter().map(|web| tcp(&web.tcp))).collect()
+        let flows = scenario.flows.iter().map(|group| tcp(&group.tcp, group.source.request_size()));
+        let web = scenario.web.iter().map(|web| tcp(&web.tcp, None));
+        flows.chain(scenario.udp.iter().map(udp)).chain(web).collect()
     }
 
     /// Directions of the data, then of the ACKs.
@@ -282,7 +287,8 @@ impl Way {
         let (data, acks) = self.legs();
         let data_size = data.contains(&direction).then_some(self.data_size);
         let small = acks.contains(&direction) || self.handshake && data.contains(&direction);
-        data_size.into_iter().chain(small.then_some(self.ack_size))
+        let request = self.request_size.filter(|_| acks.contains(&direction));
+        data_size.into_iter().chain(small.then_some(self.ack_size)).chain(request)
     }
 }
 

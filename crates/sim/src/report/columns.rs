@@ -3,6 +3,7 @@
 
 use super::{
     DirectionReport, FlowFrames, FlowReport, GroupReport, LinkReport, Report, Series, TrafficReport, TransferReport,
+    VideoFigures,
 };
 
 /// Columns of one length.
@@ -92,6 +93,12 @@ impl Report {
         if self.flows.iter().any(|flow| flow.frames.is_some()) {
             flows.columns.extend(columns("", FLOW_FRAMES, &self.flows, |flow| &flow.frames));
             groups.columns.extend(columns("", FLOW_FRAMES, &self.groups, |group| &group.frames));
+        }
+        if self.flows.iter().any(|flow| flow.request_completion_s.is_some()) {
+            flows.columns.extend(columns("", REQUESTS, &self.flows, |flow| flow));
+        }
+        if self.flows.iter().any(|flow| flow.video.is_some()) {
+            flows.columns.extend(columns("", VIDEO, &self.flows, |flow| &flow.video));
         }
         vec![
             links,
@@ -190,6 +197,19 @@ const FLOW_FRAMES: &[Figure<Option<FlowFrames>>] = &[
     ("p99_frame_delay_s", Of::Number(|f| f.map_or(f64::NAN, |frames| frames.delay.p99_s))),
     ("late_frames", Of::Number(|f| f.map_or(f64::NAN, |frames| frames.late))),
     ("late_fraction", Of::Number(|f| f.map_or(f64::NAN, |frames| frames.late_fraction))),
+];
+
+/// Where any of the flows has requests.
+const REQUESTS: &[Figure<FlowReport>] =
+    &[("request_completion_s", Of::Number(|f| f.request_completion_s.unwrap_or(f64::NAN)))];
+
+/// Where any of the flows has a video.
+const VIDEO: &[Figure<Option<VideoFigures>>] = &[
+    ("startup_s", Of::Number(|v| v.map_or(f64::NAN, |video| video.startup_s))),
+    ("stall_s", Of::Number(|v| v.map_or(f64::NAN, |video| video.stall_s))),
+    ("rebuffer_ratio", Of::Number(|v| v.map_or(f64::NAN, |video| video.rebuffer_ratio))),
+    ("mean_bitrate_bps", Of::Number(|v| v.map_or(f64::NAN, |video| video.mean_bitrate_bps))),
+    ("switches", Of::Number(|v| v.map_or(f64::NAN, |video| video.switches as f64))),
 ];
 
 /// Metrics of a group that cannot be computed from those of its flows.

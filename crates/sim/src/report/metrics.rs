@@ -194,6 +194,7 @@ const LISTS: &[(&str, &[Metric])] = &[
         ),
     ),
     ("flows", SOURCES),
+    ("flows", CLIENTS),
     ("groups", GROUPS),
     ("transfers", TRANSFERS),
     ("transfers", percentiles!("s", "completion", S, Less, "the completion times of the transfers.", "")),
@@ -390,6 +391,51 @@ const SOURCES: &[Metric] = &[
     ),
     metric("late_fraction", "Late frames", ONE, Fraction, Less, "Late frames over all frames whose deadline ends in the interval.")
         .form(".3g"),
+];
+
+const CLIENTS: &[Metric] = &[
+    metric(
+        "request_completion_s",
+        "Request completion",
+        S,
+        Average,
+        Less,
+        "Mean time from a request to its complete response, of requests sent and answered in the interval. Only with requests or a video.",
+    ),
+    metric(
+        "startup_s",
+        "Video startup",
+        S,
+        Duration,
+        Less,
+        "Time from the first request of a video to the first picture.",
+    ),
+    metric("stall_s", "Stalls", S, Duration, Less, "Time without a picture after the first one. Only with a video."),
+    metric(
+        "rebuffer_ratio",
+        "Rebuffering",
+        ONE,
+        Fraction,
+        Less,
+        "Time in stalls over the sum of it and the playing time. Only with a video.",
+    )
+    .form(".3g"),
+    metric(
+        "mean_bitrate_bps",
+        "Video bitrate",
+        BPS,
+        Average,
+        More,
+        "Media rate of a video, averaged over its playing time.",
+    ),
+    metric(
+        "switches",
+        "Bitrate switches",
+        ONE,
+        Count,
+        Less,
+        "Changes of the media rate from a played segment to the next.",
+    ),
 ];
 
 const GROUPS: &[Metric] = &[

@@ -9,6 +9,7 @@ pub mod percentiles;
 pub mod transfers;
 
 use crate::memory;
+pub use crate::traffic::source::player::Figures as VideoFigures;
 pub use columns::{Column, Table, Values};
 pub use percentiles::Percentiles;
 
@@ -165,6 +166,10 @@ pub struct FlowReport {
     pub app_limited_fraction: Option<f64>,
     /// Delays of its frames; `None` for a flow without frames.
     pub frames: Option<FlowFrames>,
+    /// Mean time from a request to its complete response, seconds, of those in the interval; `None` for a flow without requests.
+    pub request_completion_s: Option<f64>,
+    /// Picture of its video; `None` for a flow without one.
+    pub video: Option<VideoFigures>,
     /// When the last segment was acknowledged, seconds from the flow's start; NaN for a flow that did not finish.
     pub completion_s: f64,
 }

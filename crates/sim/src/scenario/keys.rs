@@ -6,7 +6,7 @@ mod traffic;
 
 use super::limits;
 use super::units::{DATA, Dimension, RATE, TIME};
-pub use source::{FRAME_SOURCE, ON_OFF_SOURCE, RATE_SOURCE};
+pub use source::{FRAME_SOURCE, ON_OFF_SOURCE, RATE_SOURCE, REQUEST_SOURCE, VIDEO_SOURCE};
 use std::ops::RangeInclusive;
 pub use traffic::{FLOW, FRAMES, TCP, TRAFFIC, UDP, WEB};
 
@@ -94,7 +94,7 @@ pub fn names(lists: &[&'static [Key]]) -> Vec<&'static str> {
 }
 
 /// Every list of keys by its name, in the order of `docs/reference/scenarios.md`.
-pub const ALL: [(&str, &[Key]); 18] = [
+pub const ALL: [(&str, &[Key]); 20] = [
     ("run", RUN),
     ("link", LINK),
     ("direction", DIRECTION),
@@ -108,6 +108,8 @@ pub const ALL: [(&str, &[Key]); 18] = [
     ("source-rate", RATE_SOURCE),
     ("source-on-off", ON_OFF_SOURCE),
     ("source-frames", FRAME_SOURCE),
+    ("source-requests", REQUEST_SOURCE),
+    ("source-video", VIDEO_SOURCE),
     ("traffic", TRAFFIC),
     ("tcp", TCP),
     ("udp", UDP),

@@ -69,6 +69,14 @@ pub const LONGEST_PATH: usize = 127;
 pub const TRANSFERS_PER_SECOND: RangeInclusive<f64> = 1e-6..=1e6;
 /// Frames a second, as seldom and as often.
 pub const FRAMES_PER_SECOND: RangeInclusive<f64> = TRANSFERS_PER_SECOND;
+/// Playing time of a video segment.
+pub const SEGMENT: RangeInclusive<Nanos> = 10 * MILLISECOND..=60 * SECOND;
+/// Playing time that a video player holds.
+pub const PLAYER_BUFFER: RangeInclusive<Nanos> = 20 * MILLISECOND..=1000 * SECOND;
+/// Segments that a video player has before it plays.
+pub const STARTUP: RangeInclusive<u64> = 1..=100;
+/// Rates of a video.
+pub const MOST_RATES: usize = 64;
 /// Delay after which a frame is late.
 pub const DEADLINE: RangeInclusive<Nanos> = MICROSECOND..=100 * SECOND;
 /// Frames from one key frame to the next.

@@ -3,6 +3,7 @@
 
 mod algorithm;
 mod change;
+mod client;
 mod host;
 pub mod keys;
 pub(crate) mod limits;
@@ -32,6 +33,7 @@ pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
 pub use crate::transport::rto::RtoRule;
 pub use crate::transport::validation::IdleRule;
+pub use client::{PlayerRule, Requests, Video};
 pub use fullpipe_cc::SlowStart;
 pub(crate) use network::buffer_key;
 pub use problem::{Problem, Wrong};

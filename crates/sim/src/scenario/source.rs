@@ -1,5 +1,6 @@
 //! Key `source` of `[[flows]]`: the data that the application writes to a flow, and when.
 
+use super::client::{self, Requests, Video};
 use super::keys::{self, Key};
 use super::problem::{Problem, Wrong, listed, quoted};
 use super::reader::Reader;
@@ -40,6 +41,10 @@ pub enum Source {
         /// Delay after which a frame is late, nanoseconds.
         deadline: Option<Nanos>,
     },
+    /// Answers the requests of a client.
+    Requests(Requests),
+    /// Answers the requests of a video player.
+    Video(Video),
 }
 
 /// Distribution of a time (nanoseconds) or of an amount of data (bytes).
@@ -76,6 +81,15 @@ pub enum Law {
 }
 
 impl Source {
+    /// Size of a request of its client, bytes; `None` without a client.
+    pub fn request_size(&self) -> Option<u32> {
+        match self {
+            Source::Requests(requests) => Some(requests.request_size),
+            Source::Video(_) => Some(Requests::SIZE),
+            _ => None,
+        }
+    }
+
     /// Whether the application always has data.
     pub fn is_bulk(&self) -> bool {
         *self == Source::Bulk
@@ -83,8 +97,13 @@ impl Source {
 }
 
 /// Forms of the table by the key that identifies them, in the order in which they are tried.
-const FORMS: [(&str, &[Key]); 3] =
-    [("on", keys::ON_OFF_SOURCE), ("frames", keys::FRAME_SOURCE), ("rate", keys::RATE_SOURCE)];
+const FORMS: [(&str, &[Key]); 5] = [
+    ("on", keys::ON_OFF_SOURCE),
+    ("frames", keys::FRAME_SOURCE),
+    client::REQUESTS,
+    client::VIDEO,
+    ("rate", keys::RATE_SOURCE),
+];
 
 const EXAMPLE: &str = "{ rate = \"2 Mbit/s\" }";
 
@@ -105,6 +124,8 @@ pub(super) fn read(reader: &Reader) -> Result<Source, Problem> {
     match form {
         "on" => on_off(&inner),
         "frames" => frames(&inner),
+        "requests" => client::requests(&inner),
+        "video" => client::video(&inner),
         _ => Ok(Source::Rate { rate_bps: required(&inner, "rate", "\"2 Mbit/s\"", rate(&inner)?)? }),
     }
 }
@@ -151,12 +172,17 @@ fn rate(reader: &Reader) -> Result<Option<u64>, Problem> {
     reader.quantity("rate", &RATE, limits::RATE)
 }
 
-fn required<T>(reader: &Reader, key: &str, example: &str, value: Option<T>) -> Result<T, Problem> {
+pub(super) fn required<T>(reader: &Reader, key: &str, example: &str, value: Option<T>) -> Result<T, Problem> {
     value.ok_or_else(|| reader.missing(key, example))
 }
 
 /// Law of `key`, all of whose quantities are in `range`.
-fn law(reader: &Reader, key: &str, what: &Dimension, range: RangeInclusive<u64>) -> Result<Option<Law>, Problem> {
+pub(super) fn law(
+    reader: &Reader,
+    key: &str,
+    what: &Dimension,
+    range: RangeInclusive<u64>,
+) -> Result<Option<Law>, Problem> {
     let Some(text) = reader.quantity_text(key, what.example)? else { return Ok(None) };
     let read = |words: &[&str]| reader.in_range(key, &words.join(" "), what, range.clone());
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -207,10 +233,12 @@ pub(super) fn write(source: &Source) -> Value {
             pairs.extend(deadline.map(|deadline| ("deadline", quantity(&TIME, deadline))));
             table(pairs)
         }
+        Source::Requests(requests) => table(client::write_requests(requests)),
+        Source::Video(video) => table(client::write_video(video)),
     }
 }
 
-fn write_law(law: Law, what: &Dimension) -> Value {
+pub(super) fn write_law(law: Law, what: &Dimension) -> Value {
     let text = |value| what.format(value);
     match law {
         Law::Constant(value) => text(value),
@@ -267,6 +295,45 @@ mod tests {
     }
 
     #[test]
+    fn requests_have_a_size_and_a_server() {
+        let requests = read_text("{ requests = \"exponential 1 s\", size = \"pareto 30 kB 1.2\" }");
+        let expected = Requests {
+            think: Law::Exponential { mean: 1_000_000_000 },
+            size: Law::Pareto { mean: 30_000, shape: 1.2 },
+            server: Law::Constant(0),
+            request_size: 328,
+        };
+        assert_eq!(requests, Ok(Source::Requests(expected)));
+        let full = "{ requests = \"0 s\", size = \"9 kB\", server = \"50 ms\", request_size = \"100 B\" }";
+        let (think, size, server) = (Law::Constant(0), Law::Constant(9000), Law::Constant(50_000_000));
+        assert_eq!(read_text(full), Ok(Source::Requests(Requests { think, size, server, request_size: 100 })));
+    }
+
+    #[test]
+    fn a_video_has_a_ladder_and_a_player() {
+        let ladder = vec![400_000, 1_000_000];
+        let (segment, buffer) = (2_000_000_000, 20_000_000_000);
+        let player = client::PlayerRule::Buffer;
+        let video = Video { ladder, segment, buffer, player, startup: 1, safety: 1.0, length: None };
+        assert_eq!(read_text("{ video = [\"400 kbit/s\", \"1 Mbit/s\"] }"), Ok(Source::Video(video.clone())));
+        let keys =
+            "segment = \"4 s\", buffer = \"30 s\", player = \"rate\", startup = 2, safety = 0.9, length = \"60 s\"";
+        let full = Video {
+            segment: 4_000_000_000,
+            buffer: 30_000_000_000,
+            player: client::PlayerRule::Rate,
+            startup: 2,
+            safety: 0.9,
+            length: Some(60_000_000_000),
+            ..video
+        };
+        assert_eq!(
+            read_text(&format!("{{ video = [\"400 kbit/s\", \"1 Mbit/s\"], {keys} }}")),
+            Ok(Source::Video(full))
+        );
+    }
+
+    #[test]
     fn frames_have_key_frames_and_a_deadline() {
         let frames = |size, key, deadline| Ok(Source::Frames { per_second: 30.0, size, key, deadline });
         assert_eq!(read_text("{ frames = \"30/s\", size = \"20 kB\" }"), frames(Law::Constant(20_000), None, None));
@@ -295,6 +362,15 @@ mod tests {
             ("{ frames = \"30/s\" }", "source.size"),
             ("{ frames = \"30/s\", size = \"1 kB\", key_every = 9 }", "source.key_size"),
             ("{ frames = \"30/s\", size = \"1 kB\", deadline = \"0 s\" }", "source.deadline"),
+            ("{ requests = \"1 s\" }", "source.size"),
+            ("{ requests = 1, size = \"1 kB\" }", "source.requests"),
+            ("{ requests = \"1 s\", size = \"1 kB\", request_size = \"0 B\" }", "source.request_size"),
+            ("{ video = [] }", "source.video"),
+            ("{ video = \"1 Mbit/s\" }", "source.video"),
+            ("{ video = [\"1 Mbit/s\", \"1 Mbit/s\"] }", "source.video"),
+            ("{ video = [\"1 Mbit/s\"], buffer = \"3 s\" }", "source.buffer"),
+            ("{ video = [\"1 Mbit/s\"], startup = 11 }", "source.startup"),
+            ("{ video = [\"1 Mbit/s\"], safety = 2 }", "source.safety"),
             ("{ rate = \"1 Mbit/s\", deadline = \"1 s\" }", "source.deadline"),
             ("{ on = \"exponential\", off = \"1 s\", rate = \"1 Mbit/s\" }", "source.on"),
         ] {

@@ -76,6 +76,8 @@ pub struct Heed {
     pub jitter: Option<Jitter>,
     /// The application's data comes in units, whose delivery is measured.
     pub has_units: bool,
+    /// A client of the application waits for the data.
+    pub has_client: bool,
 }
 
 impl Heed {
@@ -113,7 +115,8 @@ impl<P> Connection<P> {
     /// Sets the application. The receiver looks at every segment where data comes in units.
     pub fn set_source(&mut self, source: Option<Box<Source>>) {
         if source.as_ref().is_some_and(|source| source.delivery.is_some()) {
-            self.heed.get_or_insert_default().has_units = true;
+            let heed = self.heed.get_or_insert_default();
+            (heed.has_units, heed.has_client) = (true, source.as_ref().is_some_and(|source| source.client.is_some()));
             self.direct = None;
         }
         self.source = source;

@@ -6,8 +6,8 @@ use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
     Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Jitter, JitterModel,
-    KeyFrames, Law, Link, Loss, Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Source,
-    Spread, Tcp, Trace, Udp, Web,
+    KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Recovery, Reorder, Requests, RtoRule, Schedule,
+    SlowStart, Source, Spread, Tcp, Trace, Udp, Video, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -366,6 +366,10 @@ impl Dice {
     fn sources(&mut self, scenario: &mut Scenario) {
         for group in scenario.flows.iter_mut().filter(|group| group.size.is_none()) {
             group.source = self.source();
+            // Requests come back over the links.
+            if group.source.request_size().is_some() && group.tcp.path.len() > 63 {
+                group.source = Source::Bulk;
+            }
             group.tcp.idle = self.pick(&IdleRule::ALL);
             group.tcp.growth = self.pick(&Growth::ALL);
         }
@@ -373,8 +377,23 @@ impl Dice {
 
     fn source(&mut self) -> Source {
         let rate_bps = self.any(1..=10_000_000_000_000, 50_000..=5_000_000);
-        match self.bits() % 4 {
+        match self.bits() % 6 {
             0 => Source::Bulk,
+            3 => Source::Requests(Requests {
+                think: self.law(),
+                size: self.data_law(),
+                server: self.pick(&[Law::Constant(0), Law::Exponential { mean: 20 * MS }]),
+                request_size: self.pick(&[1, 328, 65_535]),
+            }),
+            4 => Source::Video(Video {
+                ladder: vec![50_000, 200_000, 1_000_000],
+                segment: self.pick(&[100 * MS, 2 * SECOND]),
+                buffer: 20 * SECOND,
+                player: self.pick(&PlayerRule::ALL),
+                startup: self.pick(&[1, 3]),
+                safety: self.pick(&[0.5, 1.0]),
+                length: self.pick(&[None, Some(10 * SECOND)]),
+            }),
             1 => Source::Rate { rate_bps },
             2 => Source::Frames {
                 per_second: self.pick(&[1.0, 30.0, 1000.0]),

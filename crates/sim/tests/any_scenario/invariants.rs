@@ -138,6 +138,8 @@ impl Findings {
                 // Packets sent in the interval were in the queue at its begin, or arrived later.
                 let largest = scenario.udp.iter().map(|udp| udp.packet_size).max().unwrap_or(0);
                 let largest = largest.max(scenario.packet_size).max(scenario.ack_size);
+                let request = scenario.flows.iter().filter_map(|group| group.source.request_size()).max().unwrap_or(0);
+                let largest = largest.max(request);
                 let each = (8e9 * f64::from(largest) / link.rate_bps as f64).ceil();
                 let sent = utilization * (scenario.duration - scenario.warmup) as f64;
                 let there = (arrived + direction.wire_lost_packets + most - lost) as f64;

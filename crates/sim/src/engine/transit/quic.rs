@@ -20,6 +20,7 @@ impl Transit {
         *(if new.is_some() { &mut flow.received } else { &mut flow.duplicates }) += u64::from(counts);
         if let (Some(number), Some(source)) = (new, &mut flow.source) {
             source.deliver_packet(number, segment.at);
+            self.arm_client(flow);
         }
         if let Some(heed) = &mut flow.heed {
             heed.on_data(&segment, counts);

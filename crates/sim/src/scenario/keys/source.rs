@@ -1,10 +1,10 @@
 //! Keys of `source`, in each of its forms.
 
-use super::KeyKind::{Other, Quantity, Whole};
-use super::Otherwise::{Required, Words};
-use super::{Key, key};
-use crate::scenario::limits;
+use super::KeyKind::{Names, Number, Other, Quantity, Whole};
+use super::Otherwise::{Required, Value, Words};
+use super::{Key, key, sourced};
 use crate::scenario::units::{DATA, RATE, TIME};
+use crate::scenario::{PlayerRule, limits};
 
 /// Of `source` with a constant rate.
 pub const RATE_SOURCE: &[Key] = &[key(
@@ -62,4 +62,67 @@ pub const FRAME_SOURCE: &[Key] = &[
         Words("none"),
         "A frame that is delivered later after its creation, or never, is late.",
     ),
+];
+
+const TIME_LAW: &str = "0 s to 1000000 s, or such as `\"exponential 1 s\"`, `\"uniform 1 s 3 s\"`";
+
+/// Of `source` with requests.
+pub const REQUEST_SOURCE: &[Key] = &[
+    key(
+        "requests",
+        Other("time or its distribution", TIME_LAW),
+        Required,
+        "Think time: from the begin of the connection, and from each complete response, to the next request.",
+    ),
+    key(
+        "size",
+        Other("data or its distribution", DATA_LAW),
+        Required,
+        "Size of a response on the wire, in whole packets.",
+    ),
+    key(
+        "server",
+        Other("time or its distribution", TIME_LAW),
+        Value("\"0 s\""),
+        "Time from the arrival of a request to the first packet of its response.",
+    ),
+    sourced(
+        "request_size",
+        Quantity(&DATA, limits::SMALL_PACKET),
+        Value("\"328 B\""),
+        "Size of a request: one packet against the data's direction, repeated after 1 s, 2 s, 4 s, ... if it is lost.",
+        "ns-3 `three-gpp-http-variables.cc`",
+    ),
+];
+
+/// Of `source` with a video.
+pub const VIDEO_SOURCE: &[Key] = &[
+    key(
+        "video",
+        Other("list of rates", "1 to 64 rates, rising"),
+        Required,
+        "Media rates; a segment has `rate` · `segment` / 8 bytes.",
+    ),
+    key("segment", Quantity(&TIME, limits::SEGMENT), Value("\"2 s\""), "Playing time of a segment."),
+    key(
+        "buffer",
+        Quantity(&TIME, limits::PLAYER_BUFFER),
+        Words("`\"20 s\"`, and at least two segments"),
+        "Largest playing time in the player, at least two segments. It requests the next segment once there is room for one.",
+    ),
+    sourced(
+        "player",
+        Names(|| PlayerRule::ALL.map(PlayerRule::name).to_vec()),
+        Value("\"buffer\""),
+        "Choice of the rate: by the buffer (BBA-0), or by the harmonic mean of the last five throughputs.",
+        "Huang et al. 2014; Yin et al. 2015",
+    ),
+    key(
+        "startup",
+        Whole(limits::STARTUP),
+        Value("1"),
+        "Segments in the player before it plays; they must fit in `buffer`.",
+    ),
+    key("safety", Number("numbers from 0.1 to 1"), Value("1.0"), "Factor on the throughput estimate of `\"rate\"`."),
+    key("length", Quantity(&TIME, limits::SPAN), Words("no end"), "Playing time of the video; then the flow ends."),
 ];

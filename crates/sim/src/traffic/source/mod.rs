@@ -1,8 +1,10 @@
 //! Application of a flow that does not always have data: when it writes, and how much. Times are on the flow's own clock.
 
+pub mod client;
 pub mod frames;
 mod law;
 mod paced;
+pub mod player;
 pub mod units;
 
 use crate::rng::Rng;
@@ -10,10 +12,12 @@ use crate::scenario::{self, FlowGroup, Tcp};
 use crate::transport::growth::{Growth, MaxFlight};
 use crate::transport::validation::Validation;
 use crate::window::Window;
+use client::Client;
 use frames::Frames;
 use fullpipe_cc::Nanos;
 use paced::{OnOff, Ticks};
-use units::{FrameDelays, Units};
+use player::Player;
+use units::{FrameDelays, Unit, Units};
 
 /// Application of one flow, and the connection's state for it.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub struct Source {
     pub app_limited: AppLimitedTime,
     /// Delivery of its units of data, if it has any.
     pub delivery: Option<Delivery>,
+    /// Client that requests the data, if it has one.
+    pub client: Option<Box<Client>>,
     /// Time at which it stopped.
     stopped_at: Option<Nanos>,
 }
@@ -37,7 +43,18 @@ pub struct Source {
 #[derive(Debug)]
 pub struct Delivery {
     units: Units,
-    delays: FrameDelays,
+    /// Delays of frames; `None` for responses to a client.
+    delays: Option<FrameDelays>,
+}
+
+impl Delivery {
+    fn count(&mut self, unit: Unit, at: Nanos) {
+        self.delays.iter_mut().for_each(|delays| delays.count(unit.made, at));
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.units.heap_bytes() + self.delays.as_ref().map_or(0, |delays| delays.delays().heap_bytes())
+    }
 }
 
 #[derive(Debug)]
@@ -47,25 +64,40 @@ enum Writer {
     Rate(Ticks),
     OnOff(OnOff),
     Frames(Frames),
+    /// Response to a request, which is written at this time.
+    Response(Option<(Nanos, u64)>),
 }
 
 impl Source {
     /// Source of a flow that begins at `begin`; `None` for one that always has data.
     pub fn new(group: &FlowGroup, packet_size: u32, begin: Nanos, window: Window, rng: Rng) -> Option<Box<Source>> {
         let tcp = &group.tcp;
-        let mut delivery = None;
-        let writer = match group.source {
+        let (mut delivery, mut client) = (None, None);
+        let writer = match &group.source {
             scenario::Source::Bulk if group.tcp.growth == Growth::Rfc => return None,
             scenario::Source::Bulk => Writer::Bulk(group.size.unwrap_or(u64::MAX)),
-            scenario::Source::Rate { rate_bps } => Writer::Rate(Ticks::new(begin, rate_bps, packet_size)),
+            scenario::Source::Rate { rate_bps } => Writer::Rate(Ticks::new(begin, *rate_bps, packet_size)),
             scenario::Source::OnOff { on, off, rate_bps } => {
-                Writer::OnOff(OnOff::new((on, off), rate_bps.map(|rate| (rate, packet_size)), begin, rng))
+                Writer::OnOff(OnOff::new((*on, *off), rate_bps.map(|rate| (rate, packet_size)), begin, rng))
             }
             scenario::Source::Frames { per_second, size, key, deadline } => {
-                delivery = Some(Delivery { units: Units::default(), delays: FrameDelays::new(window, deadline) });
-                Writer::Frames(Frames::new(per_second, size, key, packet_size, begin, rng))
+                delivery =
+                    Some(Delivery { units: Units::default(), delays: Some(FrameDelays::new(window, *deadline)) });
+                Writer::Frames(Frames::new(*per_second, *size, *key, packet_size, begin, rng))
+            }
+            scenario::Source::Requests(requests) => {
+                client = Some(Client::random(requests, packet_size, window, rng));
+                Writer::Response(None)
+            }
+            scenario::Source::Video(video) => {
+                let player = Player::new(video.clone(), window);
+                client = Some(Client::video(player, scenario::Requests::SIZE, packet_size, window, rng));
+                Writer::Response(None)
             }
         };
+        if client.is_some() {
+            delivery = Some(Delivery { units: Units::default(), delays: None });
+        }
         Some(Box::new(Source {
             writer,
             written: 0,
@@ -73,6 +105,7 @@ impl Source {
             validation: Validation::new(tcp.idle, tcp.initial_window, begin).limited_to(max_flight(tcp)),
             app_limited: AppLimitedTime::default(),
             delivery,
+            client: client.map(Box::new),
             stopped_at: None,
         }))
     }
@@ -87,6 +120,12 @@ impl Source {
                 Writer::Frames(frames) => {
                     self.delivery.as_mut().map_or(0, |delivery| frames.write(now, &mut delivery.units))
                 }
+                Writer::Response(response) => self.delivery.as_mut().map_or(0, |delivery| {
+                    if let Some((at, packets)) = response.take_if(|(at, _)| *at <= now) {
+                        delivery.units.write(at, packets);
+                    }
+                    delivery.units.written()
+                }),
             };
         }
         self.written
@@ -99,10 +138,24 @@ impl Source {
             _ if self.is_stopped() => Nanos::MAX,
             Writer::OnOff(periods) if periods.is_behind(now) => now,
             Writer::OnOff(periods) if periods.is_unlimited() || !has_unsent => periods.next(now, self.written),
+            Writer::Response(response) => response.map_or(Nanos::MAX, |(at, _)| at.max(now)),
             Writer::Rate(ticks) if !has_unsent => ticks.time(self.written),
             Writer::Frames(frames) if !has_unsent || frames.next() <= now => frames.next().max(now),
             _ => Nanos::MAX,
         }
+    }
+
+    /// Request `number` is at the server at `now`.
+    pub fn on_request(&mut self, now: Nanos, number: u32) {
+        let Some((wait, packets)) = self.client.as_mut().and_then(|client| client.on_request(number)) else { return };
+        if let Writer::Response(response) = &mut self.writer {
+            *response = Some((now.saturating_add(wait), packets));
+        }
+    }
+
+    /// No request is sent from now on. Returns whether the application has a client that waits for a response.
+    pub fn stop_client(&mut self) -> bool {
+        self.client.as_mut().is_some_and(|client| !client.stop())
     }
 
     /// Stops the application at `now`. Data that it has written and not sent, beyond `sent` packets, is discarded.
@@ -118,7 +171,7 @@ impl Source {
 
     /// Whether the flow ends once everything is acknowledged.
     pub fn is_over(&self) -> bool {
-        self.is_stopped() || self.is_bulk()
+        self.is_stopped() || self.is_bulk() || self.client.as_ref().is_some_and(|client| client.is_over())
     }
 
     /// Whether the application writes no more.
@@ -130,7 +183,8 @@ impl Source {
     pub fn deliver_in_order(&mut self, next: u64, at: Nanos) {
         let Some(delivery) = &mut self.delivery else { return };
         while let Some(unit) = delivery.units.deliver_in_order(next) {
-            delivery.delays.count(unit.made, at);
+            delivery.count(unit, at);
+            self.client.iter_mut().for_each(|client| client.on_response(at));
         }
     }
 
@@ -138,25 +192,28 @@ impl Source {
     pub fn deliver_packet(&mut self, number: u64, at: Nanos) {
         let Some(delivery) = &mut self.delivery else { return };
         if let Some(unit) = delivery.units.deliver_packet(number) {
-            delivery.delays.count(unit.made, at);
+            delivery.count(unit, at);
+            self.client.iter_mut().for_each(|client| client.on_response(at));
         }
     }
 
     /// Delays of its frames, if it has any, and the numbers of late frames and of frames that could have been late.
     pub fn frames(&self) -> Option<(&FrameDelays, Option<(u64, u64)>)> {
         let (Writer::Frames(frames), Some(delivery)) = (&self.writer, &self.delivery) else { return None };
-        let late = delivery.delays.due().map(|(from, to)| {
+        let delays = delivery.delays.as_ref()?;
+        let late = delays.due().map(|(from, to)| {
             let to = self.stopped_at.map_or(to, |stopped| to.min(stopped + 1));
             let due = frames.before(to).saturating_sub(frames.before(from));
-            (due.saturating_sub(delivery.delays.on_time()), due)
+            (due.saturating_sub(delays.on_time()), due)
         });
-        Some((&delivery.delays, late))
+        Some((delays, late))
     }
 
     /// Heap memory in bytes, its own included.
     pub fn heap_bytes(&self) -> usize {
         let delivery = self.delivery.as_ref();
-        let parts = delivery.map_or(0, |one| one.units.heap_bytes() + one.delays.delays().heap_bytes());
+        let parts =
+            delivery.map_or(0, Delivery::heap_bytes) + self.client.as_ref().map_or(0, |client| client.heap_bytes());
         size_of::<Source>() + parts + self.validation.heap_bytes()
     }
 }
