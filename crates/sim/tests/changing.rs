@@ -137,6 +137,41 @@ fn what_varies_leaves_other_draws_alone() {
     }
 }
 
+/// The third segment is lost once. Seven more behind it give duplicate ACKs, so that the sender repeats it at once. In the other
+/// direction the third ACK, a duplicate, is lost too, unless `reverse` says otherwise.
+#[test]
+fn a_packet_is_dropped_by_its_number() {
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"100 packets\"\ndrop = [3]";
+    let flow = "[[flows]]\nalgorithm = \"reno\"\nmax_window = 10\ninitial_window = 10";
+    for (reverse, acks) in [("", 1), ("\nreverse = { drop = [] }", 0)] {
+        let report = one_link("duration = \"5 s\"", &format!("{link}{reverse}"), flow);
+        let (row, wires) = (&report.flows[0], &report.links[0]);
+        assert_eq!((row.retransmits, row.timeouts), (1, 0), "{reverse}");
+        assert_eq!((wires.forward.wire_lost_packets, wires.reverse.wire_lost_packets), (1, acks), "{reverse}");
+    }
+}
+
+/// A lost SYN is repeated after a second (RFC 6298 section 2). Without it the one segment takes two round trips of 20 ms, and less than 2 ms
+/// to send.
+#[test]
+fn a_syn_is_dropped_by_its_number() {
+    let took = |drop: &str| {
+        let link = format!("rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"100 packets\"\ndrop = {drop}");
+        let flow = "[[flows]]\nalgorithm = \"reno\"\nhandshake = true\nsize = \"1 packet\"";
+        one_link("duration = \"5 s\"", &link, flow).flows[0].completion_s
+    };
+    assert!((0.04..0.042).contains(&took("[5]")), "{}", took("[5]"));
+    assert!((1.04..1.042).contains(&took("[1]")), "{}", took("[1]"));
+}
+
+/// A datagram of 1000 bytes each 10 ms, 100 in a second; numbers 7, 50, and 100 do not arrive, whatever their order in the list.
+#[test]
+fn datagrams_are_dropped_by_their_numbers() {
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"5 packets\"\ndrop = [100, 7, 50, 7, 5000]";
+    let report = one_link("duration = \"1 s\"", link, "[[udp]]\nrate = \"800 kbit/s\"");
+    assert_eq!((report.packets.sent, report.packets.delivered, report.packets.dropped), (100, 97, 3));
+}
+
 /// 20 Mbit/s into a policer of 10 Mbit/s and 250 kB: nothing is dropped in the first 0.199 s, then every second packet.
 #[test]
 fn a_policer_drops_what_is_too_fast() {

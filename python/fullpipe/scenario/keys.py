@@ -22,6 +22,7 @@ class LinkKeys(TypedDict, total=False):
     buffer: str
     queue: Named
     loss: float | Table
+    drop: Sequence[int]
     trace: str | Sequence[int]
     schedule: Sequence[Table]
     repeat: str

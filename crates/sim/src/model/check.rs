@@ -88,6 +88,7 @@ impl Scenario {
             Buffer::Unlimited => {}
         }
         loss(&format!("{at}.loss"), link.loss, false)?;
+        drops(&format!("{at}.drop"), &link.drop)?;
         queue(&format!("{at}.queue"), &link.queue)?;
         schedule(at, link)?;
         if link.trace.as_ref().is_some_and(|trace| trace.rate_bps() != link.rate_bps) {
@@ -279,6 +280,16 @@ fn loss(key: &str, loss: Loss, certain: bool) -> Checked {
             .into_iter()
             .try_for_each(|(name, x)| unit(&format!("{key}.{name}"), x)),
     }
+}
+
+fn drops(key: &str, numbers: &[u64]) -> Checked {
+    whole(&format!("length of {key}"), numbers.len() as u64, 0..=limits::MOST_DROPPED as u64)?;
+    let mut least = *limits::PACKETS.start();
+    for (place, &number) in numbers.iter().enumerate() {
+        whole(&format!("{key}[{place}]"), number, least..=*limits::PACKETS.end())?;
+        least = number + 1;
+    }
+    Ok(())
 }
 
 fn jitter(key: &str, jitter: Jitter) -> Checked {

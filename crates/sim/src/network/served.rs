@@ -125,10 +125,10 @@ impl Served {
         let prompt = schedule.is_some() || serving == Serving::Promptly;
         let lookahead = if prompt { 0 } else { held.min(link.delay / 2) };
         let mut port = Port {
-            plain: link.policer.is_none() && link.loss == Loss::NONE && schedule.is_none() && transmitter.is_steady(),
+            plain: link.policer.is_none() && never_loses(link) && schedule.is_none() && transmitter.is_steady(),
             simple: false,
             policer: link.policer.as_ref().map(Policer::new),
-            losses: Losses::new(link.loss, seed, identity),
+            losses: Losses::new(link.loss, &link.drop, seed, identity),
             wire: Wire::new(link, seed, identity),
             next_change: schedule.as_ref().map_or(Nanos::MAX, |schedule| schedule.next()),
             schedule: schedule.map(Box::new),
@@ -309,6 +309,11 @@ impl Served {
         self.port.pass_marks(self.port.ledger.end());
         self.port.ledger.take_series()
     }
+}
+
+/// Whether the wire of a link loses no packet, unless a schedule says so.
+fn never_loses(link: &Link) -> bool {
+    link.loss == Loss::NONE && link.drop.is_empty()
 }
 
 /// See [`Served::let_in`].

@@ -1,8 +1,8 @@
-//! Variation of a link: `loss`, `schedule`, `jitter`, `reorder`, `aggregation`, `policer`; read and written.
+//! Variation of a link: `loss`, `drop`, `schedule`, `jitter`, `reorder`, `aggregation`, `policer`; read and written.
 
 use super::keys::{self, Key};
 use super::problem::{Problem, unknown};
-use super::reader::Reader;
+use super::reader::{Reader, kind};
 use super::units::{DATA, RATE, TIME};
 use super::{Change, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule, Table, Value, limits};
 use fullpipe_cc::Nanos;
@@ -43,6 +43,30 @@ pub fn loss(reader: &Reader, certain: bool) -> Result<Option<Loss>, Problem> {
     Ok(reader.number("loss", allowed, words)?.map(Loss::Independent))
 }
 
+/// Numbers of the packets to drop, in their order.
+pub fn drop(reader: &Reader) -> Result<Option<Vec<u64>>, Problem> {
+    let Some(value) = reader.value("drop") else { return Ok(None) };
+    let wrong = || reader.wrong_type("drop", "a list of whole numbers", "[3, 17]", value);
+    let list = value.as_array().ok_or_else(wrong)?;
+    if list.len() > limits::MOST_DROPPED {
+        let what = format!("{} packets; allowed: at most {}", list.len(), limits::MOST_DROPPED);
+        return Err(reader.problem("drop", what));
+    }
+    let number = |value: &Value| {
+        let found = value.as_integer().ok_or_else(|| {
+            reader.problem("drop", format!("{} is not the number of a packet; write e.g. [3, 17]", kind(value)))
+        })?;
+        u64::try_from(found).ok().filter(|number| limits::PACKETS.contains(number)).ok_or_else(|| {
+            let (least, most) = (limits::PACKETS.start(), limits::PACKETS.end());
+            reader.problem("drop", format!("must be in [{least}, {most}], got {found}"))
+        })
+    };
+    let mut numbers = list.iter().map(number).collect::<Result<Vec<u64>, Problem>>()?;
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(Some(numbers))
+}
+
 /// The losses as a scenario writes them.
 pub fn write_loss(loss: Loss) -> Value {
     match loss {
@@ -63,6 +87,10 @@ pub fn write(link: &Link, forward: Option<&Link>) -> Vec<(&'static str, Value)> 
     let mut pairs = Vec::new();
     if !link.schedule.changes.is_empty() || forward.is_some_and(|forward| !forward.schedule.changes.is_empty()) {
         pairs.push(("schedule", Value::Array(link.schedule.changes.iter().map(write_change).collect())));
+    }
+    if !link.drop.is_empty() || forward.is_some_and(|forward| !forward.drop.is_empty()) {
+        let number = |&number: &u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+        pairs.push(("drop", Value::Array(link.drop.iter().map(number).collect())));
     }
     pairs.extend(link.schedule.repeat.map(|repeat| ("repeat", TIME.format(repeat).into())));
     let jitter = link.jitter.map(write_jitter).or_else(|| off(|link| link.jitter.is_some()));

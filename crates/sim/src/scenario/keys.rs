@@ -231,6 +231,12 @@ pub const DIRECTION: &[Key] = &[
         "The probability that a packet, data or ACK, is lost on the wire after it was sent.",
     ),
     key(
+        "drop",
+        Other("list of whole numbers", "1 to 10¹², at most 1000000 of them"),
+        Words("none"),
+        "The packets, data or ACKs, that are lost on the wire besides: 1 is the first one that arrives.",
+    ),
+    key(
         "trace",
         Other("file's name, or list of whole milliseconds", "never decreasing, the last above 0; at most 10 million"),
         Words("none"),

@@ -94,6 +94,8 @@ pub struct Link {
     pub queue: Queue,
     /// Losses on the wire.
     pub loss: Loss,
+    /// Numbers of packets that the wire loses besides, rising: 1 is the first packet that arrives.
+    pub drop: Vec<u64>,
     /// When a packet may leave, instead of a rate, which is then the mean of this.
     pub trace: Option<Trace>,
     /// Changes of rate, delay and losses.
@@ -211,6 +213,7 @@ impl Default for Link {
             buffer: Buffer::Unlimited,
             queue: Queue::drop_tail(),
             loss: Loss::NONE,
+            drop: Vec::new(),
             trace: None,
             schedule: Schedule::default(),
             jitter: None,
@@ -239,6 +242,7 @@ impl Link {
         self.schedule.changes.is_empty()
             && (self.jitter, self.reorder, self.aggregation, self.policer) == (None, None, None, None)
             && matches!(self.loss, Loss::Independent(_))
+            && self.drop.is_empty()
     }
 
     /// Bits per second at the worst of times.

@@ -193,6 +193,7 @@ fn direction(reader: &Reader, other: Option<&Link>, packet_size: u32) -> Result<
     let (rate_bps, trace) = rate(reader, other)?;
     let delay = reader.quantity("delay", &TIME, limits::DELAY)?.or(other.map(|link| link.delay));
     let loss = change::loss(reader, false)?.or(other.map(|link| link.loss));
+    let drop = change::drop(reader)?.or(other.map(|link| link.drop.clone()));
     let queue = queue::read(reader, packet_size)?.or(other.map(|link| link.queue.clone()));
     let link = Link {
         name: other.map_or_else(String::new, |link| link.name.clone()),
@@ -201,6 +202,7 @@ fn direction(reader: &Reader, other: Option<&Link>, packet_size: u32) -> Result<
         delay: delay.ok_or_else(|| reader.missing("delay", "\"39 ms\""))?,
         queue: queue.unwrap_or_else(Queue::drop_tail),
         loss: loss.unwrap_or(Loss::NONE),
+        drop: drop.unwrap_or_default(),
         ..Link::default()
     };
     change::read(reader, link, other)

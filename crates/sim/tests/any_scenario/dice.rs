@@ -115,6 +115,7 @@ impl Dice {
         self.time(&mut scenario);
         // Last, for that reason, too.
         self.sources(&mut scenario);
+        self.wires(&mut scenario);
         scenario
     }
 
@@ -372,6 +373,24 @@ impl Dice {
             }
             group.tcp.idle = self.pick(&IdleRule::ALL);
             group.tcp.growth = self.pick(&Growth::ALL);
+        }
+    }
+
+    /// What the wires of some links do.
+    fn wires(&mut self, scenario: &mut Scenario) {
+        for link in &mut scenario.links {
+            self.wire(link);
+            if let Some(back) = &mut link.reverse {
+                self.wire(back);
+            }
+        }
+    }
+
+    fn wire(&mut self, link: &mut Link) {
+        if self.one_in(16) {
+            let first = self.any(1..=1_000_000_000_000, 1..=100);
+            link.drop = vec![first, first + 1, first + 17];
+            link.drop.retain(|number| *number <= 1_000_000_000_000);
         }
     }
 

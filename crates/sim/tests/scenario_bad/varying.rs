@@ -27,6 +27,17 @@ pub const VARYING: &[(&str, &str, &[&str])] = &[
         "\"39 ms\"\nloss = { model = \"gilbert-elliott\", p = 0.1, r = 0.5, q = 1 }",
         &["links[0].loss.q: unknown key \"q\" (allowed: model, p, r, h, k)"],
     ),
+    ("\"39 ms\"", "\"39 ms\"\ndrop = [3, 0]", &["line 10: links[0].drop: must be in [1, 1000000000000], got 0"]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\ndrop = 3",
+        &["links[0].drop: expected a list of whole numbers, e.g. [3, 17]; found the whole number 3"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { drop = [2.5] }",
+        &["links[0].reverse.drop: the number 2.5 is not the number of a packet; write e.g. [3, 17]"],
+    ),
     ("\"39 ms\"", "\"39 ms\"\ntrace = [1, 2]", &["links[0].trace: cannot stand beside rate; write one or the other"]),
     (
         "\"39 ms\"",

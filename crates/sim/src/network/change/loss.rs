@@ -1,4 +1,4 @@
-//! Random losses on the wire: each packet for itself, or in bursts as a channel with two states has them.
+//! Losses on the wire: each packet for itself, in bursts as a channel with two states has them, or packets of given numbers.
 //!
 //! The channel of Gilbert (*Capacity of a Burst-Noise Channel*, BSTJ 39, 1960) and Elliott (*Estimates of Error Rates for Codes on
 //! Burst-Noise Channels*, BSTJ 42, 1963), of packets instead of digits: from the good state it goes to the bad one with probability `p`,
@@ -17,13 +17,15 @@ pub struct Losses {
     /// For those of a channel with two states.
     bursts: Rng,
     bad: bool,
+    /// Numbers of packets that are lost besides, the last one first.
+    chosen: Vec<u64>,
 }
 
 impl Losses {
     /// `identity` is that of the link's direction.
-    pub fn new(loss: Loss, seed: u64, identity: Identity) -> Losses {
+    pub fn new(loss: Loss, chosen: &[u64], seed: u64, identity: Identity) -> Losses {
         let (wire, bursts) = (Rng::new(seed, Purpose::Wire, identity), Rng::new(seed, Purpose::Bursts, identity));
-        Losses { loss, wire, bursts, bad: false }
+        Losses { loss, wire, bursts, bad: false, chosen: chosen.iter().rev().copied().collect() }
     }
 
     /// The losses are these from now on.
@@ -34,9 +36,20 @@ impl Losses {
         }
     }
 
-    /// Whether the next packet is lost.
+    /// Whether the packet that arrived as number `number`, from 1 on, is lost.
     #[inline]
-    pub fn take_next(&mut self) -> bool {
+    pub fn take_next(&mut self, number: u64) -> bool {
+        let random = self.is_lost_at_random();
+        random || self.is_chosen(number)
+    }
+
+    fn is_chosen(&mut self, number: u64) -> bool {
+        // Packets that did not get to the wire have passed by.
+        while self.chosen.pop_if(|next| *next < number).is_some() {}
+        self.chosen.pop_if(|next| *next == number).is_some()
+    }
+
+    fn is_lost_at_random(&mut self) -> bool {
         match self.loss {
             Loss::Independent(p) => p > 0.0 && self.wire.unit() <= p,
             Loss::GilbertElliott { p, r, h, k } => {
@@ -55,10 +68,10 @@ mod tests {
 
     /// Lengths of the runs of lost packets, and how many of a million are lost.
     fn bursts(loss: Loss) -> (Vec<u32>, f64) {
-        let mut losses = Losses::new(loss, 1, Identity::NONE);
+        let mut losses = Losses::new(loss, &[], 1, Identity::NONE);
         let (mut bursts, mut length) = (Vec::new(), 0);
         for _ in 0..1_000_000 {
-            match losses.take_next() {
+            match losses.take_next(0) {
                 true => length += 1,
                 false if length > 0 => bursts.push(std::mem::take(&mut length)),
                 false => {}
@@ -98,9 +111,26 @@ mod tests {
 
     #[test]
     fn certain_is_certain() {
-        let mut losses = Losses::new(Loss::Independent(1.0), 1, Identity::NONE);
-        assert!((0..1000).all(|_| losses.take_next()));
+        let mut losses = Losses::new(Loss::Independent(1.0), &[], 1, Identity::NONE);
+        assert!((0..1000).all(|_| losses.take_next(0)));
         losses.set(Loss::NONE);
-        assert!(!(0..1000).any(|_| losses.take_next()));
+        assert!(!(0..1000).any(|_| losses.take_next(0)));
+    }
+
+    /// Number 4 did not get to the wire, and takes no other packet with it.
+    #[test]
+    fn chosen_packets_are_lost() {
+        let mut losses = Losses::new(Loss::NONE, &[1, 4, 5], 1, Identity::NONE);
+        assert_eq!([1, 2, 3, 5, 6].map(|number| losses.take_next(number)), [true, false, false, true, false]);
+    }
+
+    /// The random losses of the other packets stay what they are.
+    #[test]
+    fn chosen_packets_leave_random_losses_alone() {
+        let losses = |chosen: &[u64]| {
+            let mut losses = Losses::new(Loss::Independent(0.2), chosen, 1, Identity::NONE);
+            (1..1000).filter(|&number| losses.take_next(number) && number != 500).collect::<Vec<u64>>()
+        };
+        assert_eq!(losses(&[500]), losses(&[]));
     }
 }

@@ -319,7 +319,7 @@ impl Port {
 
     /// Decided when a packet comes, as `fifo.rs` does.
     pub(super) fn lost_on_the_wire(&mut self) -> bool {
-        let lost = self.losses.take_next();
+        let lost = self.losses.take_next(self.totals.arrived);
         self.totals.wire_lost += u64::from(lost);
         lost
     }
