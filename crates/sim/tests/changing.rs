@@ -172,6 +172,37 @@ fn datagrams_are_dropped_by_their_numbers() {
     assert_eq!((report.packets.sent, report.packets.delivered, report.packets.dropped), (100, 97, 3));
 }
 
+/// 1000 segments in order, in windows of 100: an ACK for each ten, 100 in all. Segments behind a hole are acknowledged at once.
+#[test]
+fn an_ack_is_for_as_many_segments_as_asked() {
+    let acks = |drop: &str| {
+        let link =
+            format!("rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"200 packets\"\nreverse = {{ drop = [] }}\n{drop}");
+        let flow = "[[flows]]\nalgorithm = \"reno\"\nsize = \"1000 packets\"\ninitial_window = 100\nmax_window = 100\n\
+                    ack_every = 10\nack_delay = \"50 ms\"";
+        let report = one_link("duration = \"5 s\"", &link, flow);
+        assert!(report.flows[0].completion_s < 1.0 && report.flows[0].timeouts == 0, "{:?}", report.flows[0]);
+        (report.links[0].reverse.arrived_packets, report.flows[0].retransmits)
+    };
+    assert_eq!(acks(""), (100, 0));
+    let (with_a_hole, retransmits) = acks("drop = [41]");
+    assert_eq!(retransmits, 1);
+    // The 59 segments of the window behind the hole have an ACK each, and so has the one that fills it.
+    assert!((150..=200).contains(&with_a_hole), "{with_a_hole}");
+}
+
+/// Of five segments the first arrives after 1 ms and 10 ms. Its ACK leaves 30 ms later, for all five, and takes 0.04 ms and 10 ms.
+#[test]
+fn a_held_ack_leaves_after_its_delay() {
+    let link = "rate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"unlimited\"";
+    let flow = "[[flows]]\nalgorithm = \"reno\"\nsize = \"5 packets\"\ninitial_window = 5\nack_every = 10\nack_delay = \"30 ms\"";
+    let report = one_link("duration = \"1 s\"", link, flow);
+    assert_eq!((report.flows[0].completion_s, report.links[0].reverse.arrived_packets), (0.05104, 1));
+    // Without a delay each segment has its ACK: the fifth arrives after 15 ms.
+    let report = one_link("duration = \"1 s\"", link, &flow.replace("30 ms", "0 s"));
+    assert_eq!((report.flows[0].completion_s, report.links[0].reverse.arrived_packets), (0.02504, 5));
+}
+
 /// 20 Mbit/s into a policer of 10 Mbit/s and 250 kB: nothing is dropped in the first 0.199 s, then every second packet.
 #[test]
 fn a_policer_drops_what_is_too_fast() {

@@ -200,6 +200,8 @@ class _Reader:
             raise self.cannot(f"flows[{i}].transport", 'the Linux engine has no QUIC (allowed: "tcp")')
         if group["max_window"] != "unlimited":
             raise self.cannot(f"flows[{i}].max_window", 'the Linux engine cannot limit it (allowed: "unlimited")')
+        if "ack_every" in group:
+            raise self.cannot(f"flows[{i}].ack_every", "the kernel has delayed_ack instead (allowed: leave it out)")
         if whole(group["processing_time"]):
             raise self.cannot(f"flows[{i}].processing_time", 'the guest takes the time it takes (allowed: "0 s")')
         if group["source"] != "bulk":

@@ -23,7 +23,6 @@ use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use fullpipe_cc::Nanos;
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::sync::Arc;
 
 impl<P: Policy> Engine<P> {
@@ -179,7 +178,8 @@ impl<P: Policy> Engine<P> {
         let cc = controller(tcp, self.scenario.packet_size, rtt, choices(self.scenario.seed, identity, 0), &guard);
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
         let heed = self.heed(tcp, web);
-        let is_plain = !slow_access && !tcp.delayed_ack && heed.is_none();
+        let held_acks = tcp.held_acks();
+        let is_plain = !slow_access && held_acks.is_none() && heed.is_none();
         let direct = self.transit.network.direct(route).filter(|_| is_plain);
         let ack_stream = self.ack_stream(route, access);
         let schedule = &mut self.transit.schedule;
@@ -204,7 +204,8 @@ impl<P: Policy> Engine<P> {
             incarnation: 0,
             life: Life::Idle,
             heed,
-            ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
+            ack_every: held_acks.map_or(1, |(every, _)| every),
+            ack_delay: held_acks.map(|(_, delay)| delay),
             timer_at: Nanos::MAX,
             ack_timer_at: Nanos::MAX,
             received: 0,

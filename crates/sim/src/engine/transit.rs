@@ -20,7 +20,6 @@ use crate::transport::receiver::Reply;
 use crate::transport::sender::Arrival;
 use crate::window::Window;
 use fullpipe_cc::Nanos;
-use std::num::NonZero;
 
 /// Links, packets in flight, and timers.
 pub struct Transit {
@@ -419,7 +418,8 @@ impl Transit {
             // Only receivers that delay ACKs compress them. Segments reach those at the loop's time.
             self.acknowledge(flow, segment.at);
         }
-        let reply = flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get));
+        let hold = flow.ack_delay.map(|delay| (flow.ack_every, delay.get()));
+        let reply = flow.receiver.take(segment.seq, segment.stamp, segment.at, hold);
         if reply == Reply::AckAgain {
             flow.duplicates += u64::from(counts);
         } else {

@@ -149,13 +149,24 @@ impl Scenario {
             time(&format!("{at}.ack_delay"), quic.ack_delay, limits::QUIC_ACK_DELAY)?;
             whole(&format!("{at}.ack_reorder"), quic.ack_reorder.into(), limits::ACK_REORDER)?;
         }
+        if let Some(every) = tcp.ack_every {
+            whole(&format!("{at}.ack_every"), every.into(), limits::TCP_ACK_EVERY)?;
+            if tcp.delayed_ack || tcp.quic.is_some() {
+                let with = if tcp.delayed_ack { "delayed_ack" } else { "transport" };
+                return Err(Invalid::Conflict { key: format!("{at}.ack_every"), with: format!("{at}.{with}") });
+            }
+        }
         let windows = limits::INITIAL_WINDOW;
         within(&format!("{at}.initial_window"), tcp.initial_window.into(), windows, Amount::Packets)?;
         if let Some(most) = tcp.max_window {
             within(&format!("{at}.max_window"), most, limits::PACKETS, Amount::Packets)?;
         }
+        let held = match tcp.ack_every {
+            None => ("delayed_ack_timeout", tcp.delayed_ack_timeout, limits::ACK_DELAY),
+            Some(_) => ("ack_delay", tcp.delayed_ack_timeout, limits::TCP_ACK_DELAY),
+        };
         let times = [
-            ("delayed_ack_timeout", tcp.delayed_ack_timeout, limits::ACK_DELAY),
+            held,
             ("min_rto", tcp.min_rto, limits::MIN_RTO),
             ("timestamp_tick", tcp.timestamp_tick, limits::TICK),
             ("rtt_tick", tcp.rtt_tick, limits::TICK),

@@ -253,7 +253,7 @@ impl Way {
             path: tcp.path.clone(),
             reverse: tcp.reverse,
             acks: true,
-            timed_acks: tcp.delayed_ack || tcp.quic.is_some() || request_size.is_some(),
+            timed_acks: tcp.held_acks().is_some() || tcp.quic.is_some() || request_size.is_some(),
             handshake: tcp.handshake,
             request_size,
             data_size: scenario.packet_size,

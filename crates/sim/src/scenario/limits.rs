@@ -20,6 +20,10 @@ pub const DEFAULT_SEED: u64 = 1;
 pub const ECT: RangeInclusive<u64> = 0..=1;
 /// Delayed ACKs: RFC 1122 section 4.2.3.2 allows at most half a second.
 pub const ACK_DELAY: RangeInclusive<Nanos> = MICROSECOND..=500 * MILLISECOND;
+/// Segments for an ACK of TCP.
+pub const TCP_ACK_EVERY: RangeInclusive<u64> = 1..=1000;
+/// ACK delay of TCP with such a number, more than RFC 1122 allows.
+pub const TCP_ACK_DELAY: RangeInclusive<Nanos> = 0..=2 * SECOND;
 /// ACK delay of QUIC: RFC 9000 section 18.2 allows less than 2^14 ms.
 pub const QUIC_ACK_DELAY: RangeInclusive<Nanos> = 0..=16_383 * MILLISECOND;
 /// Packets for an ACK of QUIC.

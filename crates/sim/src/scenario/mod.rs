@@ -50,6 +50,7 @@ pub use units::{Quantity, quantity, units};
 use crate::catalogue::Foreign;
 use fullpipe_cc::params::{Error, Info, Params, Value as Setting};
 use fullpipe_cc::{Nanos, TypedParams, registry};
+use std::num::NonZero;
 use std::sync::Arc;
 
 /// A whole scenario.
@@ -375,6 +376,8 @@ pub struct Tcp {
     pub delayed_ack: bool,
     /// How long an ACK is held back at most.
     pub delayed_ack_timeout: Nanos,
+    /// Acknowledge each so many segments, or after `delayed_ack_timeout`; `None`: each one, or each second one with `delayed_ack`.
+    pub ack_every: Option<u16>,
     /// Windows grow by segments acknowledged (RFC 3465) instead of by ACKs.
     pub byte_counting: bool,
     /// First congestion window, segments.
@@ -544,6 +547,12 @@ impl Tcp {
         Tcp::of(Algorithm::builtin(algorithm), recovery, path)
     }
 
+    /// Segments that the receiver acknowledges together, and how long it holds their ACK at most; `None` if it acknowledges each one at once.
+    pub(crate) fn held_acks(&self) -> Option<(u16, NonZero<Nanos>)> {
+        let every = self.ack_every.unwrap_or(if self.delayed_ack { 2 } else { 1 });
+        NonZero::new(self.delayed_ack_timeout).filter(|_| every > 1).map(|delay| (every, delay))
+    }
+
     /// [`Tcp::new`] for any algorithm.
     pub fn of(algorithm: Algorithm, recovery: Recovery, path: Vec<usize>) -> Self {
         let (ecn, ect) = algorithm::ecn(&algorithm);
@@ -561,6 +570,7 @@ impl Tcp {
             handshake: false,
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,
+            ack_every: None,
             byte_counting: false,
             initial_window: 2,
             max_window: None,

@@ -1,4 +1,4 @@
-//! Keys `transport`, `ack_every`, `ack_delay`, and `ack_reorder`: QUIC in the place of TCP.
+//! QUIC in the place of TCP: `transport`, and `ack_every`, `ack_delay`, and `ack_reorder` of its receivers.
 
 use super::problem::Problem;
 use super::reader::Reader;
@@ -65,7 +65,7 @@ pub(super) const TCP_ONLY: [&str; 11] = [
 ];
 
 /// Keys of QUIC alone.
-const QUIC_ONLY: [&str; 3] = ["ack_every", "ack_delay", "ack_reorder"];
+const QUIC_ONLY: [&str; 1] = ["ack_reorder"];
 
 /// QUIC's rules, if `transport` is QUIC.
 pub(super) fn read(reader: &Reader, transport: Transport) -> Result<Option<Quic>, Problem> {

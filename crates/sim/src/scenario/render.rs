@@ -169,6 +169,10 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("reverse", tcp.reverse.into()),
         ("idle", tcp.idle.name().into()),
     ];
+    if let Some(every) = tcp.ack_every {
+        pairs.retain(|(key, _)| *key != "delayed_ack_timeout");
+        pairs.extend([("ack_every", whole(every)), ("ack_delay", time(tcp.delayed_ack_timeout))]);
+    }
     if let Some(rules) = tcp.quic {
         pairs.retain(|(key, _)| !quic::TCP_ONLY.contains(key));
         pairs.extend([

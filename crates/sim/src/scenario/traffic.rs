@@ -130,6 +130,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         None => host.preset(default),
     };
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
+    let (ack_every, delayed_ack, delayed_ack_timeout) = acks(reader, &default)?;
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
     let timestamp_tick = time("timestamp_tick", limits::TICK, default.timestamp_tick)?;
     let ecn = reader.one_of("ecn", "kind of ECN", &EcnMode::NAMES)?.unwrap_or(default.ecn);
@@ -143,8 +144,9 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         prr: prr(reader, recovery)?,
         undo: reader.flag("undo", default.undo)?,
         handshake: handshake(reader, &default)?,
-        delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
-        delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,
+        delayed_ack,
+        delayed_ack_timeout,
+        ack_every,
         byte_counting: reader.flag("byte_counting", default.byte_counting)?,
         initial_window: initial_window.map_or(default.initial_window, |w| w as u32),
         max_window: limit(reader, "max_window", |reader, key| window(reader, key, context.packet_size))?,
@@ -164,6 +166,25 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         reverse: reader.flag("reverse", default.reverse)?,
         ..default
     })
+}
+
+/// ACKs of a receiver of TCP: segments for each, whether they are delayed ACKs, and the longest delay.
+fn acks(reader: &Reader, default: &Tcp) -> Result<(Option<u16>, bool, Nanos), Problem> {
+    let timeout = reader.quantity("delayed_ack_timeout", &TIME, limits::ACK_DELAY)?;
+    let timeout = timeout.unwrap_or(default.delayed_ack_timeout);
+    let is_tcp = default.quic.is_none();
+    let every = if is_tcp { reader.whole("ack_every", limits::TCP_ACK_EVERY)? } else { None };
+    let Some(every) = every else {
+        if is_tcp && reader.value("ack_delay").is_some() {
+            return Err(reader.problem("ack_delay", "requires ack_every"));
+        }
+        return Ok((None, reader.flag("delayed_ack", default.delayed_ack)?, timeout));
+    };
+    if reader.flag("delayed_ack", false)? {
+        return Err(reader.problem("ack_every", "conflicts with delayed_ack, which is 2; write one of the two"));
+    }
+    let delay = reader.quantity("ack_delay", &TIME, limits::TCP_ACK_DELAY)?.unwrap_or(timeout);
+    Ok((Some(every as u16), false, delay))
 }
 
 /// Whether proportional rate reduction is asked for.

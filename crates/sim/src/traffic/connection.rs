@@ -37,6 +37,8 @@ pub struct Connection<P = Controller> {
     pub direct: Option<Direct>,
     /// Where ACKs wait that are on their way to the sender.
     pub ack_stream: StreamId,
+    /// Segments that an ACK of the receiver is for.
+    pub ack_every: u16,
     /// How long the receiver may hold an ACK.
     pub ack_delay: Option<NonZero<Nanos>>,
     /// Host and access link, which delay packets before the first link; `None` where neither the host nor its link takes time.

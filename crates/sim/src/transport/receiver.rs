@@ -87,10 +87,10 @@ impl Receiver {
         Some(self.next)
     }
 
-    /// Takes segment `seq` (modulo 2^32) with timestamp `stamp` at `now`; `delay` is how long an ACK may be held, `None`
-    /// acknowledges every segment.
+    /// Takes segment `seq` (modulo 2^32) with timestamp `stamp` at `now`. `hold` has the number of segments for an ACK, and how long it may be
+    /// held; `None` acknowledges every segment.
     #[inline(always)]
-    pub fn take(&mut self, seq: u32, stamp: Nanos, now: Nanos, delay: Option<Nanos>) -> Reply {
+    pub fn take(&mut self, seq: u32, stamp: Nanos, now: Nanos, hold: Option<(u16, Nanos)>) -> Reply {
         let seq = unwrap(seq, self.next);
         if seq != self.next || !self.beyond.is_empty() {
             return self.take_out_of_order(seq, stamp, now);
@@ -100,9 +100,11 @@ impl Receiver {
         if self.held == 1 {
             self.stamp = stamp;
         }
-        match delay {
-            Some(delay) if self.held < 2 && !self.compression.is_quick() => {
-                self.due = now + delay;
+        match hold {
+            Some((every, delay)) if self.held < every && !self.compression.is_quick() => {
+                if self.held == 1 {
+                    self.due = now + delay;
+                }
                 Reply::Hold
             }
             _ => Reply::Ack,
@@ -299,9 +301,9 @@ mod tests {
     #[test]
     fn delayed_acks_answer_every_second_segment() {
         let mut receiver = Receiver::new(Telling::Blocks);
-        assert_eq!(receiver.take(0, 7, 1000, Some(500)), Reply::Hold);
+        assert_eq!(receiver.take(0, 7, 1000, Some((2, 500))), Reply::Hold);
         assert_eq!(receiver.deadline(), Some(1500));
-        assert_eq!(receiver.take(1, 9, 1100, Some(500)), Reply::Ack);
+        assert_eq!(receiver.take(1, 9, 1100, Some((2, 500))), Reply::Ack);
         assert_eq!(receiver.acknowledge(), (2, 7));
         assert_eq!(receiver.deadline(), None);
     }
@@ -318,8 +320,8 @@ mod tests {
         assert_eq!(receiver.acknowledge(), (4, 150));
         receiver.take(2, 102, 170, None);
         assert_eq!(receiver.acknowledge(), (4, 150));
-        assert_eq!(receiver.take(4, 180, 190, Some(500)), Reply::Hold);
-        receiver.take(4, 185, 195, Some(500));
+        assert_eq!(receiver.take(4, 180, 190, Some((2, 500))), Reply::Hold);
+        receiver.take(4, 185, 195, Some((2, 500)));
         assert_eq!(receiver.acknowledge(), (5, 185));
     }
 
@@ -340,12 +342,12 @@ mod tests {
     fn acks_behind_a_hole_are_compressed() {
         let mut receiver = Receiver::new(Telling::Duplicates).compressing(100_000_000);
         for seq in 0..16 {
-            assert_eq!(receiver.take(seq, 0, 0, Some(500)), Reply::Ack, "a quick ACK");
+            assert_eq!(receiver.take(seq, 0, 0, Some((2, 500))), Reply::Ack, "a quick ACK");
             receiver.acknowledge();
         }
         let mut replies = Vec::new();
         for seq in 17..27 {
-            replies.push(receiver.take(seq, 0, u64::from(seq), Some(500)));
+            replies.push(receiver.take(seq, 0, u64::from(seq), Some((2, 500))));
             if replies.last() == Some(&Reply::Ack) {
                 receiver.acknowledge();
             }
@@ -355,7 +357,7 @@ mod tests {
         assert_eq!(receiver.sack_blocks(), Some([(17, 27), (0, 0), (0, 0)]));
         receiver.acknowledge();
         assert_eq!(receiver.deadline(), None);
-        assert_eq!(receiver.take(16, 0, 0, Some(500)), Reply::Ack);
+        assert_eq!(receiver.take(16, 0, 0, Some((2, 500))), Reply::Ack);
         assert_eq!((receiver.acknowledge().0, receiver.sack_blocks()), (27, None));
     }
 
@@ -365,11 +367,11 @@ mod tests {
     fn compressed_acks_leave_before_a_block_is_displaced() {
         let mut receiver = Receiver::new(Telling::Duplicates).compressing(100_000_000);
         for seq in (0..16).chain([17, 19, 21]) {
-            assert_eq!(receiver.take(seq, 0, 0, Some(500)), Reply::Ack);
+            assert_eq!(receiver.take(seq, 0, 0, Some((2, 500))), Reply::Ack);
             receiver.acknowledge();
         }
         assert!(!receiver.must_report_before(25), "nothing is compressed");
-        assert_eq!(receiver.take(22, 0, 0, Some(500)), Reply::Hold);
+        assert_eq!(receiver.take(22, 0, 0, Some((2, 500))), Reply::Hold);
         assert_eq!(
             [25, 16, 23, 22, 20].map(|seq| receiver.must_report_before(seq)),
             [true, false, false, false, false]

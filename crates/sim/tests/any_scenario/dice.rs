@@ -116,6 +116,7 @@ impl Dice {
         // Last, for that reason, too.
         self.sources(&mut scenario);
         self.wires(&mut scenario);
+        self.acks(&mut scenario);
         scenario
     }
 
@@ -330,6 +331,7 @@ impl Dice {
             handshake: path.len() <= 63 && self.one_in(3),
             delayed_ack: self.one_in(2),
             delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),
+            ack_every: None,
             byte_counting: self.one_in(2),
             initial_window: self.any(1..=1_000_000, 1..=20) as u32,
             max_window: if self.one_in(2) { None } else { Some(self.any(1..=1_000_000_000_000, 1..=100)) },
@@ -373,6 +375,18 @@ impl Dice {
             }
             group.tcp.idle = self.pick(&IdleRule::ALL);
             group.tcp.growth = self.pick(&Growth::ALL);
+        }
+    }
+
+    /// ACKs for several segments, here and there.
+    fn acks(&mut self, scenario: &mut Scenario) {
+        let flows = scenario.flows.iter_mut().map(|group| &mut group.tcp);
+        for tcp in flows.chain(scenario.web.iter_mut().map(|web| &mut web.tcp)) {
+            if self.one_in(8) {
+                tcp.delayed_ack = false;
+                tcp.ack_every = Some(self.any(1..=1000, 2..=10) as u16);
+                tcp.delayed_ack_timeout = self.any(0..=2 * SECOND, MS..=100 * MS);
+            }
         }
     }
 

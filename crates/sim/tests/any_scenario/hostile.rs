@@ -152,7 +152,7 @@ impl Draw {
     }
 
     fn spoil_tcp(&mut self, tcp: &mut Tcp, links: usize) {
-        match self.below(14) {
+        match self.below(15) {
             0 => tcp.name = Some(self.name()),
             1 => tcp.algorithm.name = self.name(),
             2 => tcp.algorithm.params = vec![(["beta", "alpha", "nothing"][self.below(3)], self.value())],
@@ -164,6 +164,7 @@ impl Draw {
             8 => tcp.max_window = Some(self.whole()),
             9 => (tcp.delayed_ack, tcp.delayed_ack_timeout) = (true, self.whole()),
             10 => tcp.min_rto = self.whole(),
+            13 => (tcp.ack_every, tcp.delayed_ack_timeout) = (Some(self.small() as u16), self.whole()),
             11 => (tcp.timestamp_tick, tcp.rtt_tick) = (self.whole(), self.whole()),
             12 => tcp.access_delay = self.spread(),
             _ => (tcp.access_rate_bps, tcp.processing_time) = (Some(self.whole()), self.whole()),

@@ -17,13 +17,14 @@ fn scenario(number: u64) -> Scenario {
     for tcp in flows.chain(scenario.web.iter_mut().map(|web| &mut web.tcp)) {
         let given = tcp.clone();
         let default = Tcp::of(given.algorithm.clone(), Recovery::Sack, given.path.clone());
-        let Tcp { prr, delayed_ack, delayed_ack_timeout, byte_counting, min_rto, rto, idle, .. } = default;
+        let Tcp { prr, delayed_ack, delayed_ack_timeout, ack_every, byte_counting, min_rto, rto, idle, .. } = default;
         *tcp = Tcp {
             quic: Some(rules),
             recovery: Recovery::Sack,
             prr,
             delayed_ack,
             delayed_ack_timeout,
+            ack_every,
             byte_counting,
             min_rto,
             rto,

@@ -356,6 +356,22 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
     ("\"1 ms\"", "\"80..250 ms\"", &["flows[0].access_delay: \"80\" has no unit"]),
     (
         "\"reno\"",
+        "\"reno\"\nack_every = 4\ndelayed_ack = true",
+        &["flows[0].ack_every: conflicts with delayed_ack, which is 2; write one of the two"],
+    ),
+    (
+        "\"reno\"",
+        "\"reno\"\nack_every = 1001",
+        &["flows[0].ack_every: 1001 is out of range; allowed: whole numbers from 1 to 1000"],
+    ),
+    ("\"reno\"", "\"reno\"\nack_delay = \"40 ms\"", &["flows[0].ack_delay: requires ack_every"]),
+    (
+        "\"reno\"",
+        "\"reno\"\nack_every = 4\nack_delay = \"3 s\"",
+        &["flows[0].ack_delay: \"3 s\" is out of range; allowed: 0 s to 2 s"],
+    ),
+    (
+        "\"reno\"",
         "\"reno\"\ndelayed_ack_timeout = \"600 ms\"",
         &["flows[0].delayed_ack_timeout: \"600 ms\" is out of range; allowed: 1 us to 500 ms"],
     ),

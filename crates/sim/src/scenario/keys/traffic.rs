@@ -85,16 +85,16 @@ pub const TCP: &[Key] = &[
     ),
     sourced(
         "ack_every",
-        Whole(limits::ACK_EVERY),
-        Value("2"),
-        "Over QUIC: packets after which the receiver sends an ACK.",
-        "RFC 9000 section 13.2.2",
+        Other("whole number", "1 to 1000; over QUIC 1 to 1000000; not with `delayed_ack`"),
+        Words("`1`; `2` with `delayed_ack` or over QUIC"),
+        "Packets in order after which the receiver sends an ACK.",
+        "RFC 5681 section 4.2; RFC 9000 section 13.2.2",
     ),
     sourced(
         "ack_delay",
-        Quantity(&TIME, limits::QUIC_ACK_DELAY),
-        Value("\"25 ms\""),
-        "Over QUIC: longest time that the receiver holds an ACK back (`max_ack_delay`).",
+        Other("time", "0 s to 2 s, with `ack_every`; over QUIC 0 s to 16.383 s"),
+        Words("`delayed_ack_timeout`; `\"25 ms\"` over QUIC"),
+        "Longest time that the receiver holds such an ACK back; 0 s acknowledges each packet.",
         "RFC 9000 section 18.2",
     ),
     sourced(

@@ -244,7 +244,7 @@ impl Repair for Rack {
 impl Rack {
     /// Recovery as `tcp` configures it, with or without proportional rate reduction.
     pub fn of(tcp: &Tcp, prr: bool) -> Rack {
-        let max_ack_delay = if tcp.delayed_ack { tcp.delayed_ack_timeout } else { 0 };
+        let max_ack_delay = tcp.held_acks().map_or(0, |(_, delay)| delay.get());
         let timer_margin = if tcp.rto == RtoRule::Linux { LINUX_MARGIN } else { 0 };
         Rack { undo_allowed: tcp.undo, ..Rack::new(Probe::new(max_ack_delay), prr, timer_margin) }
     }
