@@ -203,6 +203,26 @@ fn a_held_ack_leaves_after_its_delay() {
     assert_eq!((report.flows[0].completion_s, report.links[0].reverse.arrived_packets), (0.02504, 5));
 }
 
+/// A packet of 1500 bytes takes 0.12 ms at 100 Mbit/s: with 50 ms before it 416.7 of them travel. Room for 417 is enough, 416 is not.
+#[test]
+fn a_delay_line_has_a_limit() {
+    let lost = |keys: &str| {
+        let link = format!("rate = \"100 Mbit/s\"\ndelay = \"50 ms\"\nbuffer = \"10 packets\"\n{keys}");
+        let report = one_link("duration = \"1 s\"\npacket_size = 1500", &link, "[[udp]]\nrate = \"100 Mbit/s\"");
+        let packets = report.packets;
+        assert_eq!(packets.sent, packets.delivered + packets.dropped + packets.in_flight);
+        assert_eq!(packets.dropped, report.links[0].forward.wire_lost_packets);
+        assert!(packets.in_flight <= 430, "{packets:?}");
+        packets.dropped
+    };
+    assert_eq!([lost(""), lost("limit = 417"), lost("limit = \"unlimited\"")], [0, 0, 0]);
+    // 416 enter in each 50.04 ms, in which 417 are sent: 19 times.
+    assert_eq!(lost("limit = 416"), 19);
+    // 10 in 50.04 ms: 200 in all, of 8333.
+    let few = lost("limit = \"10 packets\"");
+    assert!((8100..=8150).contains(&few), "{few}");
+}
+
 /// 20 Mbit/s into a policer of 10 Mbit/s and 250 kB: nothing is dropped in the first 0.199 s, then every second packet.
 #[test]
 fn a_policer_drops_what_is_too_fast() {

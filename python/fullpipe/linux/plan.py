@@ -180,7 +180,7 @@ class _Reader:
         return Link(link["name"], rate_bps, whole(link["delay"]), packets, size, discipline, both)
 
     def _ways(self, key: str, link: Table, duration_ns: int) -> tuple[Way, Way]:
-        for name in ("drop", "trace", "jitter", "aggregation"):
+        for name in ("drop", "trace", "jitter", "aggregation", "limit"):
             if name in link or name in link.get("reverse", {}):
                 raise self.cannot(f"{key}.{name}", "the Linux engine has none")
         back = link.get("reverse", link)

@@ -30,6 +30,7 @@ class LinkKeys(TypedDict, total=False):
     reorder: Table
     aggregation: str
     phase: str
+    limit: int | str
     policer: Table
     reverse: Table
 

@@ -100,6 +100,9 @@ impl Scenario {
             time(&format!("{at}.reorder.delay"), reorder.delay, limits::WAIT)?;
         }
         aggregation(at, link)?;
+        if let Some(packets) = link.limit {
+            within(&format!("{at}.limit"), packets, limits::PACKETS, Amount::Packets)?;
+        }
         if let Some(policer) = link.policer {
             rate(&format!("{at}.policer.rate"), policer.rate_bps, limits::RATE)?;
             bytes(&format!("{at}.policer.burst"), policer.burst, one_packet)?;

@@ -14,6 +14,7 @@
 
 mod port;
 use super::Serving;
+use super::change::delay_line::DelayLine;
 use super::change::loss::Losses;
 use super::change::policer::Policer;
 use super::change::schedule::Schedule;
@@ -126,6 +127,7 @@ impl Served {
         let lookahead = if prompt { 0 } else { held.min(link.delay / 2) };
         let mut port = Port {
             plain: link.policer.is_none() && never_loses(link) && schedule.is_none() && transmitter.is_steady(),
+            line: link.limit.map(|packets| Box::new(DelayLine::new(packets))),
             simple: false,
             policer: link.policer.as_ref().map(Policer::new),
             losses: Losses::new(link.loss, &link.drop, seed, identity),
@@ -293,6 +295,7 @@ impl Served {
         self.queue.heap_bytes()
             + port.ledger.heap_bytes()
             + port.stock.heap_bytes()
+            + port.line.as_ref().map_or(0, |line| line.heap_bytes())
             + self.coming.capacity() * size_of::<Coming>()
             + port.departed.capacity() * size_of::<Departed>()
             + port.lost.capacity() * size_of::<Packet>()
@@ -313,7 +316,7 @@ impl Served {
 
 /// Whether the wire of a link loses no packet, unless a schedule says so.
 fn never_loses(link: &Link) -> bool {
-    link.loss == Loss::NONE && link.drop.is_empty()
+    link.loss == Loss::NONE && link.drop.is_empty() && link.limit.is_none()
 }
 
 /// See [`Served::let_in`].

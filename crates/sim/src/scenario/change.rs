@@ -1,9 +1,9 @@
-//! Variation of a link: `loss`, `drop`, `schedule`, `jitter`, `reorder`, `aggregation`, `policer`; read and written.
+//! Variation of a link: `loss`, `drop`, `schedule`, `jitter`, `reorder`, `aggregation`, `limit`, `policer`; read and written.
 
 use super::keys::{self, Key};
 use super::problem::{Problem, unknown};
 use super::reader::{Reader, kind};
-use super::units::{DATA, RATE, TIME};
+use super::units::{DATA, PACKETS, RATE, TIME};
 use super::{Change, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule, Table, Value, limits};
 use fullpipe_cc::Nanos;
 
@@ -26,6 +26,7 @@ pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, P
         reorder: unless_off(reader, "reorder", other.and_then(|link| link.reorder), reorder)?,
         aggregation: link_aggregation,
         phase: phase(reader, link_aggregation, other)?,
+        limit: limit(reader, other)?,
         policer: unless_off(reader, "policer", other.and_then(|link| link.policer), policer)?,
         ..link
     })
@@ -105,11 +106,14 @@ pub fn write(link: &Link, forward: Option<&Link>) -> Vec<(&'static str, Value)> 
     });
     let policer = policer.or_else(|| off(|link| link.policer.is_some()));
     let phase = link.phase.map(|phase| TIME.format(phase).into());
+    let limit = link.limit.map(|packets| Value::from(PACKETS.format(packets)));
+    let limit = limit.or_else(|| forward.filter(|forward| forward.limit.is_some()).map(|_| Value::from("unlimited")));
     let parts = [
         ("jitter", jitter),
         ("reorder", reorder),
         ("aggregation", aggregation),
         ("phase", phase),
+        ("limit", limit),
         ("policer", policer),
     ];
     pairs.extend(parts.into_iter().filter_map(|(key, value)| value.map(|value| (key, value))));
@@ -283,6 +287,16 @@ fn phase(reader: &Reader, every: Option<Nanos>, other: Option<&Link>) -> Result<
             Err(reader.problem("phase", format!("must be in [0, aggregation), that is below {every}, got {phase}")))
         }
         Some(_) => Ok(Some(phase)),
+    }
+}
+
+/// Packets that travel at most, as a number or a text such as `1000 packets`.
+fn limit(reader: &Reader, other: Option<&Link>) -> Result<Option<u64>, Problem> {
+    match reader.value("limit") {
+        None => Ok(other.and_then(|link| link.limit)),
+        Some(Value::String(text)) if text == "unlimited" => Ok(None),
+        Some(Value::String(_)) => reader.quantity("limit", &PACKETS, limits::PACKETS),
+        Some(_) => reader.whole("limit", limits::PACKETS),
     }
 }
 

@@ -283,6 +283,12 @@ pub const VARYING: &[Key] = &[
         "First time at which packets leave; less than `aggregation`.",
     ),
     key(
+        "limit",
+        Other("whole number, packets or `\"unlimited\"`", "1 to 10¹² packets"),
+        Value("\"unlimited\""),
+        "How many packets travel between the transmitter and the far end at most; one more is lost there.",
+    ),
+    key(
         "policer",
         Other("table, or `\"off\"`", ""),
         Words("none"),

@@ -109,6 +109,8 @@ pub struct Link {
     pub aggregation: Option<Nanos>,
     /// First time at which packets leave, less than `aggregation`. `None`: random where several directions share the interval, else 0.
     pub phase: Option<Nanos>,
+    /// Packets between the transmitter and the far end, at most; one more is lost there. `None` for no limit.
+    pub limit: Option<u64>,
     /// Policer, which drops faster traffic before the queue.
     pub policer: Option<Policer>,
     /// Reverse direction where it differs: a link of equal name, whose `reverse` is `None`.
@@ -221,6 +223,7 @@ impl Default for Link {
             reorder: None,
             aggregation: None,
             phase: None,
+            limit: None,
             policer: None,
             reverse: None,
         }
@@ -242,6 +245,7 @@ impl Link {
     pub(crate) fn is_steady_but_for_a_trace(&self) -> bool {
         self.schedule.changes.is_empty()
             && (self.jitter, self.reorder, self.aggregation, self.policer) == (None, None, None, None)
+            && self.limit.is_none()
             && matches!(self.loss, Loss::Independent(_))
             && self.drop.is_empty()
     }

@@ -406,6 +406,9 @@ impl Dice {
             link.drop = vec![first, first + 1, first + 17];
             link.drop.retain(|number| *number <= 1_000_000_000_000);
         }
+        if self.one_in(16) {
+            link.limit = Some(self.any(1..=1_000_000_000_000, 1..=30));
+        }
     }
 
     fn source(&mut self) -> Source {

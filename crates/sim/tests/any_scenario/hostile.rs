@@ -98,7 +98,7 @@ impl Draw {
     }
 
     fn spoil_link(&mut self, link: &mut Link) {
-        match self.below(15) {
+        match self.below(16) {
             0 => link.rate_bps = self.whole(),
             1 => link.delay = self.whole(),
             2 => link.name = self.name(),
@@ -126,6 +126,7 @@ impl Draw {
             11 => link.policer = Some(Policer { rate_bps: self.whole(), burst: self.whole() }),
             12 => link.reverse = Some(Box::new(link.clone())),
             13 => link.drop = vec![self.whole(), self.whole()],
+            14 => link.limit = Some(self.whole()),
             _ => link.queue.given = vec![(["flows", "nothing", "target"][self.below(3)], self.value())],
         }
     }

@@ -93,7 +93,7 @@ fn the_standing_scenarios_have_everything() {
     let frames = || all.iter().flat_map(|scenario| &scenario.udp).filter_map(|udp| udp.frames);
     assert!(frames().any(|frames| frames.key.is_some()) && frames().any(|frames| frames.key.is_none()));
     let links = || all.iter().flat_map(|scenario| &scenario.links).flat_map(|link| [link, link.direction(true)]);
-    let varied: [fn(&Link) -> bool; 11] = [
+    let varied: [fn(&Link) -> bool; 12] = [
         |link| link.trace.is_some(),
         |link| link.schedule.repeat.is_some(),
         |link| link.schedule.changes.iter().any(|change| change.rate_bps == Some(0)),
@@ -105,6 +105,7 @@ fn the_standing_scenarios_have_everything() {
         |link| link.schedule.changes.iter().any(|change| change.loss == Some(Loss::Independent(1.0))),
         |link| link.reverse.is_some(),
         |link| !link.drop.is_empty(),
+        |link| link.limit.is_some(),
     ];
     for (index, varied) in varied.iter().enumerate() {
         assert!(links().any(varied), "number {index}");

@@ -38,6 +38,12 @@ pub const VARYING: &[(&str, &str, &[&str])] = &[
         "\"39 ms\"\nreverse = { drop = [2.5] }",
         &["links[0].reverse.drop: the number 2.5 is not the number of a packet; write e.g. [3, 17]"],
     ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nlimit = 0",
+        &["line 10: links[0].limit: 0 is out of range; allowed: whole numbers from 1 to 1000000000000"],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\nlimit = \"9 kB\"", &["links[0].limit: unknown unit \"kB\""]),
     ("\"39 ms\"", "\"39 ms\"\ntrace = [1, 2]", &["links[0].trace: cannot stand beside rate; write one or the other"]),
     (
         "\"39 ms\"",

@@ -1,6 +1,7 @@
 //! Transmitter, buffer limit, wire, and counts of a served link: everything but its queue.
 
 use super::{Coming, Departed};
+use crate::network::change::delay_line::DelayLine;
 use crate::network::change::loss::Losses;
 use crate::network::change::policer::Policer;
 use crate::network::change::schedule::{Schedule, Settings};
@@ -28,6 +29,8 @@ pub(super) struct Port {
     pub(super) free: Nanos,
     pub(super) losses: Losses,
     pub(super) wire: Wire,
+    /// Limit of the packets on the wire, if there is one.
+    pub(super) line: Option<Box<DelayLine>>,
     pub(super) schedule: Option<Box<Schedule>>,
     /// When something changes next; never for most links.
     pub(super) next_change: Nanos,
@@ -253,7 +256,21 @@ impl Port {
             self.stock.take(place);
             return None;
         }
+        if !SIMPLE && !self.goes_on_the_wire(at) {
+            let packet = self.stock.take(place).packet;
+            self.lost.push(Packet { at: self.free, ..packet });
+            return None;
+        }
         Some(Departed { at, place })
+    }
+
+    /// Whether the packet that has just been sent, and would arrive at `at`, finds room among those that travel. It is lost otherwise.
+    #[inline]
+    fn goes_on_the_wire(&mut self, at: Nanos) -> bool {
+        let Some(line) = &mut self.line else { return true };
+        let admits = line.admits(self.free, at);
+        self.totals.wire_lost += u64::from(!admits);
+        admits
     }
 
     /// Sends a packet; the time when it reaches the far end.
