@@ -330,7 +330,7 @@ fn what_reverse_does_not_say_is_as_forward() {
     let traced = back("reverse = { trace = [1, 2], jitter = { model = \"uniform\", mean = \"7 ms\" } }");
     assert_eq!((traced.rate_bps, traced.schedule.changes.len()), (12_032_000, 1));
     let spread = 7_000_000;
-    assert_eq!(traced.jitter, Some(Jitter { model: JitterModel::Uniform { spread }, mean: spread }));
+    assert_eq!(traced.jitter, Some(Jitter::of(JitterModel::Uniform { spread }, spread)));
 }
 
 /// An overtaken ACK acknowledges segments that have been acknowledged before, and changes nothing.

@@ -81,7 +81,7 @@ fn nothing_is_allocated_per_packet_on_links_that_vary() {
         let changes = vec![change(50 * MS, 0), change(60 * MS, 50_000_000)];
         link.schedule = Schedule { changes, repeat: Some(200 * MS) };
         link.loss = Loss::GilbertElliott { p: 0.0001, r: 0.5, h: 0.0, k: 1.0 };
-        link.jitter = Some(Jitter { model: JitterModel::Wifi, mean: 2 * MS });
+        link.jitter = Some(Jitter::of(JitterModel::Wifi, 2 * MS));
         link.reorder = Some(Reorder { probability: 0.001, delay: 2 * MS });
         link.aggregation = Some(MS);
         link.policer = Some(Policer { rate_bps: 80_000_000, burst: 250_000 });

@@ -308,12 +308,25 @@ fn drops(key: &str, numbers: &[u64]) -> Checked {
 
 fn jitter(key: &str, jitter: Jitter) -> Checked {
     let mean = format!("{key}.mean");
+    let correlation = jitter.correlation;
+    if correlation != 0.0 && jitter.model == JitterModel::Wifi {
+        return Err(Invalid::Conflict { key: format!("{key}.correlation"), with: format!("{key}.model") });
+    }
+    if !(0.0..1.0).contains(&correlation) {
+        let (least, most) = (Amount::Number(0.0), Amount::Number(1.0));
+        let allowed = Interval { least, most, with_least: true, with_most: false };
+        return Err(Invalid::OutOfRange {
+            key: format!("{key}.correlation"),
+            got: Amount::Number(correlation),
+            allowed,
+        });
+    }
     match jitter.model {
         JitterModel::Uniform { spread } => {
             time(&mean, jitter.mean, limits::DELAY)?;
             time(&format!("{key}.spread"), spread, 0..=jitter.mean)
         }
-        JitterModel::Normal { spread } => {
+        JitterModel::Normal { spread } | JitterModel::Pareto { spread } | JitterModel::ParetoNormal { spread } => {
             time(&mean, jitter.mean, limits::DELAY)?;
             time(&format!("{key}.spread"), spread, limits::DELAY)
         }

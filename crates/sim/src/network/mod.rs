@@ -313,7 +313,7 @@ impl Feeders {
     fn of(ways: &[Way], links: &[&Link]) -> Feeders {
         let unknown = |link: &&Link| if link.schedule.changes.is_empty() { Feeder::Nothing } else { Feeder::Several };
         let mut feeders = Feeders(links.iter().map(unknown).collect());
-        let in_order = |&direction: &usize| links[direction].reorder.is_none();
+        let in_order = |&direction: &usize| links[direction].keeps_order();
         for way in ways {
             let (data, acks) = way.legs();
             let mut before = None;

@@ -228,34 +228,45 @@ fn write_change(change: &Change) -> Value {
 
 fn jitter(reader: &Reader) -> Result<Jitter, Problem> {
     let reader = part(reader, "jitter", "{ model = \"wifi\", mean = \"7 ms\" }", keys::JITTER)?;
-    let model = reader.text("model", "\"wifi\"")?.ok_or_else(|| reader.missing("model", "\"wifi\""))?;
+    let model = reader.text("model", "\"wifi\"")?.unwrap_or("uniform");
     let mean = |range| reader.quantity("mean", &TIME, range)?.ok_or_else(|| reader.missing("mean", "\"7 ms\""));
     let spread = |range| reader.quantity("spread", &TIME, range);
-    match model {
+    let scale = || spread(limits::DELAY)?.ok_or_else(|| reader.missing("spread", "\"2 ms\""));
+    let (model, mean) = match model {
         "uniform" => {
             let mean: Nanos = mean(limits::DELAY)?;
-            Ok(Jitter { model: JitterModel::Uniform { spread: spread(0..=mean)?.unwrap_or(mean) }, mean })
+            (JitterModel::Uniform { spread: spread(0..=mean)?.unwrap_or(mean) }, mean)
         }
-        "normal" => {
-            let spread = spread(limits::DELAY)?.ok_or_else(|| reader.missing("spread", "\"2 ms\""))?;
-            Ok(Jitter { model: JitterModel::Normal { spread }, mean: mean(limits::DELAY)? })
+        "normal" => (JitterModel::Normal { spread: scale()? }, mean(limits::DELAY)?),
+        "pareto" => (JitterModel::Pareto { spread: scale()? }, mean(limits::DELAY)?),
+        "paretonormal" => (JitterModel::ParetoNormal { spread: scale()? }, mean(limits::DELAY)?),
+        "wifi" => {
+            if reader.value("spread").is_some() {
+                return Err(reader.problem("spread", "the wifi model has none of its own; its mean says all"));
+            }
+            if reader.value("correlation").is_some() {
+                return Err(reader.problem("correlation", "conflicts with model \"wifi\"; leave it out"));
+            }
+            (JitterModel::Wifi, mean(limits::WIFI_MEAN)?)
         }
-        "wifi" => match reader.value("spread") {
-            None => Ok(Jitter { model: JitterModel::Wifi, mean: mean(limits::WIFI_MEAN)? }),
-            Some(_) => Err(reader.problem("spread", "the wifi model has none of its own; its mean says all")),
-        },
-        _ => Err(reader.problem("model", unknown("model", model, &["uniform", "normal", "wifi"]))),
-    }
+        _ => return Err(reader.problem("model", unknown("model", model, &keys::JITTER_MODELS))),
+    };
+    let correlation = reader.number("correlation", |x| (0.0..1.0).contains(&x), "numbers from 0 to less than 1")?;
+    Ok(Jitter { model, mean, correlation: correlation.unwrap_or(0.0), reorder: reader.flag("reorder", false)? })
 }
 
-fn write_jitter(Jitter { model, mean }: Jitter) -> Value {
+fn write_jitter(Jitter { model, mean, correlation, reorder }: Jitter) -> Value {
     let (name, spread) = match model {
         JitterModel::Uniform { spread } => ("uniform", Some(spread)),
         JitterModel::Normal { spread } => ("normal", Some(spread)),
+        JitterModel::Pareto { spread } => ("pareto", Some(spread)),
+        JitterModel::ParetoNormal { spread } => ("paretonormal", Some(spread)),
         JitterModel::Wifi => ("wifi", None),
     };
     let mut pairs = vec![("model", name.into()), ("mean", Value::from(TIME.format(mean)))];
     pairs.extend(spread.map(|spread| ("spread", TIME.format(spread).into())));
+    pairs.extend((correlation > 0.0).then(|| ("correlation", correlation.into())));
+    pairs.extend(reorder.then(|| ("reorder", true.into())));
     table(pairs)
 }
 

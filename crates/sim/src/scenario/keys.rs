@@ -262,7 +262,7 @@ pub const VARYING: &[Key] = &[
         "jitter",
         Other("table, or `\"off\"`", ""),
         Words("none"),
-        "A random delay for each packet, which overtakes none.",
+        "A random delay for each packet.",
     ),
     key(
         "reorder",
@@ -324,16 +324,26 @@ pub const CHANGE: &[Key] = &[
     ),
 ];
 
+/// Laws of `jitter`.
+pub const JITTER_MODELS: [&str; 5] = ["uniform", "normal", "pareto", "paretonormal", "wifi"];
+
 /// Of `jitter`.
 pub const JITTER: &[Key] = &[
-    key("model", Names(|| vec!["uniform", "normal", "wifi"]), Required, "The law of the delays."),
+    key("model", Names(|| JITTER_MODELS.to_vec()), Value("\"uniform\""), "The law of the delays."),
     key("mean", Quantity(&TIME, limits::DELAY), Required, "Their mean; with `\"wifi\"` from 1 ms to 91 ms."),
     key(
         "spread",
         Quantity(&TIME, limits::DELAY),
-        Words("`mean` with `\"uniform\"`; required with `\"normal\"`; not with `\"wifi\"`"),
-        "How far a uniform delay is from the mean, at most `mean`; the standard deviation of a normal one.",
+        Words("`mean` with `\"uniform\"`; not with `\"wifi\"`; otherwise required"),
+        "How far a uniform delay is from the mean, at most `mean`; the standard deviation of a normal one; the scale of the others.",
     ),
+    key(
+        "correlation",
+        Number("numbers from 0 to less than 1"),
+        Value("0.0"),
+        "Weight of the draw before in each draw, as in netem; not with `\"wifi\"`.",
+    ),
+    key("reorder", Flag, Value("false"), "Packets with shorter delays overtake others."),
 ];
 
 /// Of `reorder`.

@@ -157,13 +157,24 @@ pub struct Change {
     pub loss: Option<Loss>,
 }
 
-/// A random delay for each packet, which overtakes none.
+/// A random delay for each packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jitter {
     /// The law.
     pub model: JitterModel,
     /// Its mean.
     pub mean: Nanos,
+    /// Packets with shorter delays overtake others.
+    pub reorder: bool,
+    /// Weight of the draw before in each draw, as netem has it; 0 with [`JitterModel::Wifi`].
+    pub correlation: f64,
+}
+
+impl Jitter {
+    /// Independent delays, in order.
+    pub fn of(model: JitterModel, mean: Nanos) -> Jitter {
+        Jitter { model, mean, reorder: false, correlation: 0.0 }
+    }
 }
 
 /// Laws of [`Jitter`].
@@ -177,6 +188,16 @@ pub enum JitterModel {
     /// Normal with a standard deviation of `spread`; negative values become 0.
     Normal {
         /// The standard deviation.
+        spread: Nanos,
+    },
+    /// Pareto of shape 3, as netem scales and cuts it: the mean is 0.033 of `spread` below `mean`, and the standard deviation 0.82 of it.
+    Pareto {
+        /// Scale.
+        spread: Nanos,
+    },
+    /// A quarter of the normal law and three quarters of [`JitterModel::Pareto`], both of one draw.
+    ParetoNormal {
+        /// Scale.
         spread: Nanos,
     },
     /// Wi-Fi as the C4 drafts model it.
@@ -234,6 +255,11 @@ impl Link {
     /// One of its directions.
     pub fn direction(&self, reverse: bool) -> &Link {
         self.reverse.as_deref().filter(|_| reverse).unwrap_or(self)
+    }
+
+    /// Whether packets arrive in the order in which they were sent.
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.reorder.is_none() && !self.jitter.is_some_and(|jitter| jitter.reorder)
     }
 
     /// Whether nothing about it varies but which packets are lost, each for itself.

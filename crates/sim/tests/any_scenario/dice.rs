@@ -187,9 +187,9 @@ impl Dice {
             let mean = self.any(0..=100 * SECOND, 0..=20 * MS);
             let spread = self.any(0..=mean, 0..=mean);
             link.jitter = Some(match self.bits() % 3 {
-                0 => Jitter { model: JitterModel::Uniform { spread }, mean },
-                1 => Jitter { model: JitterModel::Normal { spread }, mean },
-                _ => Jitter { model: JitterModel::Wifi, mean: self.any(MS..=91 * MS, MS..=20 * MS) },
+                0 => Jitter::of(JitterModel::Uniform { spread }, mean),
+                1 => Jitter::of(JitterModel::Normal { spread }, mean),
+                _ => Jitter::of(JitterModel::Wifi, self.any(MS..=91 * MS, MS..=20 * MS)),
             });
         }
         if self.one_in(8) {
@@ -405,6 +405,19 @@ impl Dice {
             let first = self.any(1..=1_000_000_000_000, 1..=100);
             link.drop = vec![first, first + 1, first + 17];
             link.drop.retain(|number| *number <= 1_000_000_000_000);
+        }
+        if let Some(jitter) = &mut link.jitter {
+            jitter.reorder = self.one_in(2);
+            if let JitterModel::Normal { spread } = jitter.model {
+                jitter.model = self.pick(&[
+                    jitter.model,
+                    JitterModel::Pareto { spread },
+                    JitterModel::ParetoNormal { spread },
+                ]);
+            }
+            if jitter.model != JitterModel::Wifi {
+                jitter.correlation = self.pick(&[0.0, 0.25, 1.0 - f64::EPSILON / 2.0]);
+            }
         }
         if self.one_in(16) {
             link.limit = Some(self.any(1..=1_000_000_000_000, 1..=30));

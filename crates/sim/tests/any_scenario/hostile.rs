@@ -118,7 +118,8 @@ impl Draw {
                     JitterModel::Uniform { spread: self.whole() },
                     JitterModel::Normal { spread: 1 },
                 ];
-                link.jitter = Some(Jitter { model: model[self.below(3)], mean: self.whole() });
+                let (reorder, correlation) = (true, self.number());
+                link.jitter = Some(Jitter { model: model[self.below(3)], mean: self.whole(), reorder, correlation });
             }
             8 => link.reorder = Some(Reorder { probability: self.number(), delay: self.whole() }),
             9 => link.aggregation = Some(self.whole()),

@@ -33,10 +33,11 @@ pub fn bursts() -> impl Strategy<Value = Loss> {
 
 /// Varying parts of a link, each present or not.
 pub fn varying() -> impl Strategy<Value = Link> {
-    let jitter = (time(SECOND), 0..3_u8).prop_map(|(mean, law)| match law {
-        0 => Jitter { model: JitterModel::Uniform { spread: mean / 3 }, mean },
-        1 => Jitter { model: JitterModel::Normal { spread: 3 * mean }, mean },
-        _ => Jitter { model: JitterModel::Wifi, mean: mean.clamp(MILLISECOND, 91 * MILLISECOND) },
+    let jitter = (time(SECOND), 0..4_u8).prop_map(|(mean, law)| match law {
+        0 => Jitter::of(JitterModel::Uniform { spread: mean / 3 }, mean),
+        1 => Jitter { reorder: true, ..Jitter::of(JitterModel::Normal { spread: 3 * mean }, mean) },
+        2 => Jitter { correlation: 0.5, ..Jitter::of(JitterModel::Pareto { spread: mean }, mean) },
+        _ => Jitter::of(JitterModel::Wifi, mean.clamp(MILLISECOND, 91 * MILLISECOND)),
     });
     let reorder = (0.0..=1.0_f64, 1..100 * SECOND).prop_map(|(probability, delay)| Reorder { probability, delay });
     let policer = (1..9_999_999_u64, 70_000..9_999_999_u64).prop_map(|(rate_bps, burst)| Policer { rate_bps, burst });

@@ -135,17 +135,27 @@ pub const VARYING: &[(&str, &str, &[&str])] = &[
     ),
     (
         "\"39 ms\"",
-        "\"39 ms\"\njitter = { mean = \"7 ms\" }",
-        &["links[0].jitter.model: missing; write e.g. model = \"wifi\""],
+        "\"39 ms\"\njitter = { mean = \"7 ms\", correlation = 1 }",
+        &["links[0].jitter.correlation: 1 is out of range; allowed: numbers from 0 to less than 1"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = { model = \"wifi\", mean = \"7 ms\", correlation = 0.5 }",
+        &["links[0].jitter.correlation: conflicts with model \"wifi\"; leave it out"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\njitter = { model = \"pareto\", mean = \"7 ms\" }",
+        &["links[0].jitter.spread: missing; write e.g. spread = \"2 ms\""],
     ),
     (
         "\"39 ms\"",
         "\"39 ms\"\njitter = { model = \"wlan\", mean = \"7 ms\" }",
-        &["links[0].jitter.model: unknown model \"wlan\" (allowed: uniform, normal, wifi)"],
+        &["links[0].jitter.model: unknown model \"wlan\" (allowed: uniform, normal, pareto, paretonormal, wifi)"],
     ),
     (
         "\"39 ms\"",
-        "\"39 ms\"\njitter = { model = \"wifi\" }",
+        "\"39 ms\"\njitter = { reorder = true }",
         &["links[0].jitter.mean: missing; write e.g. mean = \"7 ms\""],
     ),
     (
