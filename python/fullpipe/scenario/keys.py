@@ -17,6 +17,7 @@ class LinkKeys(TypedDict, total=False):
     """A link; quantities are text with units."""
 
     name: str
+    count: int
     rate: str
     delay: str
     buffer: str

@@ -197,8 +197,14 @@ pub const RUN: &[Key] = &[
 pub const LINK: &[Key] = &[
     key("name", Other("text", "printable, unique"), Required, "What paths, results and `--set` call the link."),
     key(
+        "count",
+        Whole(1..=limits::MOST_LINKS as u64),
+        Words("one link, called `name`"),
+        "How many such links: with `name = \"home\"` they are `home/1`, `home/2`, and so on.",
+    ),
+    key(
         "reverse",
-        Other("table", "every key of a link but `name` and `reverse`"),
+        Other("table", "every key of a link but `name`, `count`, and `reverse`"),
         Words("as forward"),
         "What is different in the other direction, which ACKs take.",
     ),

@@ -4,6 +4,7 @@
 mod algorithm;
 mod change;
 mod client;
+mod groups;
 mod host;
 pub mod keys;
 pub(crate) mod limits;

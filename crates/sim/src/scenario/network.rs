@@ -4,44 +4,54 @@ use super::keys::{self, DIRECTION, LINK, VARYING};
 use super::problem::{Problem, listed, quoted, unknown};
 use super::reader::{Reader, kind};
 use super::units::{DATA, PACKETS, RATE, TIME, split};
-use super::{Buffer, Link, Loss, Policer, Queue, Spread, Table, Tcp, Trace, Value, change, limits, queue, trace};
+use super::{Buffer, Link, Loss, Policer, Queue, Spread, Table, Tcp, Trace, Value, change, groups, limits, queue, trace};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
+use std::collections::HashMap;
 
 const BUFFERS: &str = "\"250 packets\", \"0.25 BDP\", \"250 kB\", \"50 ms\" or \"unlimited\"";
 
-/// The links, their buffers still unlimited: a buffer in BDP needs the flows, and the flows need the links' names.
-pub fn links(tables: &[(&Table, String)], packet_size: u32) -> Result<Vec<Link>, Problem> {
-    if tables.len() > limits::MOST_LINKS {
-        let what = format!("{} links; allowed: at most {}", tables.len(), limits::MOST_LINKS);
-        return Err(Problem::new("links", what));
-    }
-    let mut links: Vec<Link> = Vec::new();
-    for (table, place) in tables {
+/// The links, their buffers still unlimited: a buffer in BDP needs the flows, and the flows need the links' names. Each has the index of
+/// its table.
+pub fn links(tables: &[(&Table, String)], packet_size: u32) -> Result<(Vec<Link>, Vec<usize>), Problem> {
+    let (mut links, mut written) = (Vec::new(), Vec::new());
+    let mut names: HashMap<String, usize> = HashMap::new();
+    for (index, (table, place)) in tables.iter().enumerate() {
         let reader = reader(table, place)?;
         let link = link(&reader, packet_size)?;
-        if let Some(first) = links.iter().position(|other| other.name == link.name) {
-            return Err(reader.problem("name", format!("{} is already the name of links[{first}]", quoted(&link.name))));
+        let count = reader.whole("count", 1..=limits::MOST_LINKS as u64)?;
+        let all = links.len() as u64 + count.unwrap_or(1);
+        if all > limits::MOST_LINKS as u64 {
+            let all = all.max(tables.len() as u64);
+            return Err(Problem::new("links", format!("{all} links; allowed: at most {}", limits::MOST_LINKS)));
         }
-        links.push(link);
+        for number in 1..=count.unwrap_or(1) {
+            let name = count.map_or_else(|| link.name.clone(), |_| groups::member(&link.name, number));
+            if let Some(first) = names.insert(name.clone(), index) {
+                return Err(reader.problem("name", format!("{} is already the name of links[{first}]", quoted(&name))));
+            }
+            let back = link.reverse.as_ref().map(|back| Box::new(Link { name: name.clone(), ..(**back).clone() }));
+            links.push(Link { name, reverse: back, ..link.clone() });
+            written.push(index);
+        }
     }
     if links.is_empty() {
         return Err(Problem::new("links", "missing; add at least one [[links]] table"));
     }
-    Ok(links)
+    Ok((links, written))
 }
 
-/// The links a flow crosses, as indices; all of one link where there is only one.
+/// The links a flow crosses, as indices; all of one link where there is only one. Of a group of links, as in `home/*`, the first one.
 pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
-    let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+    let names = || links.iter().map(|link| link.name.as_str()).collect::<Vec<&str>>();
     let problem = |what: String| Err(reader.problem("path", what));
     let Some(value) = reader.value("path") else {
         return match links.len() {
             1 => Ok(vec![0]),
-            _ => problem(format!("missing; with more than one link a path is needed (links: {})", listed(&names))),
+            _ => problem(format!("missing; with more than one link a path is needed (links: {})", listed(&names()))),
         };
     };
-    let example = format!("[{}]", quoted(names[0]));
+    let example = format!("[{}]", quoted(&links[0].name));
     let Some(list) = value.as_array() else {
         return Err(reader.wrong_type("path", "a list of links", &example, value));
     };
@@ -51,8 +61,13 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
     let mut path = Vec::new();
     for value in list {
         let Some(name) = value.as_str() else { return problem(format!("{} is not a link's name", kind(value))) };
-        let Some(index) = names.iter().position(|n| *n == name) else {
-            return Err(reader.problem("path", unknown("link", name, &names)));
+        let index = |name: &str| links.iter().position(|link| link.name == name);
+        let first = || groups::group(name).and_then(|group| index(&groups::member(group, 1)));
+        let Some(index) = index(name).or_else(first) else {
+            return match groups::group(name) {
+                Some(group) => problem(format!("{} requires count in a link {}", quoted(name), quoted(group))),
+                None => Err(reader.problem("path", unknown("link", name, &names()))),
+            };
         };
         if path.contains(&index) {
             return problem(format!("a loop: {} is crossed twice", quoted(name)));
@@ -60,7 +75,7 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
         path.push(index);
     }
     match path.is_empty() {
-        true => problem(format!("empty; name at least one link (links: {})", listed(&names))),
+        true => problem(format!("empty; name at least one link (links: {})", listed(&names()))),
         false => Ok(path),
     }
 }
@@ -139,7 +154,7 @@ fn buffer(
 /// Key of a direction's buffer.
 pub fn buffer_key(links: &[Link], index: usize, reverse: bool) -> String {
     let part = if reverse && links[index].reverse.is_some() { ".reverse" } else { "" };
-    format!("links[{index}]{part}.buffer")
+    format!("links[{}]{part}.buffer", groups::written_link(links, index))
 }
 
 /// `number` bandwidth-delay products, rounded to packets, at least one.

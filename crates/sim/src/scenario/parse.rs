@@ -34,14 +34,14 @@ impl Catalogue {
             packet_size(&reader, "packet_size", limits::PACKET)?.unwrap_or_else(|| Host::packet_size(&tcp));
 
         let link_tables = reader.tables("links")?;
-        let mut links = network::links(&link_tables, packet_size)?;
+        let (mut links, written) = network::links(&link_tables, packet_size)?;
         let context = Context { duration, packet_size, links: &links, catalogue: self };
         let flows = read_all(&reader, "flows", &context, flows)?;
         let udp = read_all(&reader, "udp", &context, udp)?;
         let web = read_all(&reader, "web", &context, web)?;
-        for (i, table) in link_tables.iter().enumerate() {
+        for (i, &table) in written.iter().enumerate() {
             let tcp = flows.iter().map(|group| &group.tcp).chain(web.iter().map(|web| &web.tcp));
-            network::set_buffers(table, &mut links, i, packet_size, tcp)?;
+            network::set_buffers(&link_tables[table], &mut links, i, packet_size, tcp)?;
         }
 
         let mut scenario = Scenario {
@@ -68,9 +68,13 @@ fn read_all<T>(
     reader: &Reader,
     key: &str,
     context: &Context,
-    read: impl Fn(&(&Table, String), &Context) -> Result<T, Problem>,
+    read: impl Fn(&(&Table, String), &Context) -> Result<Vec<T>, Problem>,
 ) -> Result<Vec<T>, Problem> {
-    reader.tables(key)?.iter().map(|table| read(table, context)).collect()
+    let mut all = Vec::new();
+    for table in reader.tables(key)? {
+        all.extend(read(&table, context)?);
+    }
+    Ok(all)
 }
 
 fn ack_size(reader: &Reader) -> Result<u32, Problem> {

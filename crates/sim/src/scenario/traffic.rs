@@ -7,7 +7,7 @@ use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
     Arrivals, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart,
-    Spread, Table, Tcp, Transport, Udp, Value, Web, algorithm, limits, network, quic, source,
+    Spread, Table, Tcp, Transport, Udp, Value, Web, algorithm, groups, limits, network, quic, source,
 };
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
@@ -24,8 +24,8 @@ pub struct Context<'a> {
     pub catalogue: &'a Catalogue,
 }
 
-/// An entry of `[[flows]]`.
-pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<FlowGroup, Problem> {
+/// An entry of `[[flows]]`: a group for each path that its members take.
+pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<Vec<FlowGroup>, Problem> {
     let reader = Reader::new(table, place.clone(), keys::names(&[FLOW, TCP, TRAFFIC]))?;
     let name = reader.name("\"ours\"")?.map(str::to_owned);
     let growth = reader.one_of("growth", "rule", &Growth::NAMES)?.unwrap_or(Growth::Rfc);
@@ -35,17 +35,20 @@ pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<Flo
     if size.is_some() && !source.is_bulk() {
         return Err(reader.problem("size", "size conflicts with source; write one of the two"));
     }
-    Ok(FlowGroup { tcp, count: count(&reader)?, start, stop, size, source })
+    let group = FlowGroup { tcp, count: count(&reader)?, start, stop, size, source };
+    let paths = groups::paths(&reader, &group.tcp.path, context.links, group.count)?;
+    let over = |(path, count)| FlowGroup { tcp: Tcp { path, ..group.tcp.clone() }, count, ..group.clone() };
+    Ok(paths.into_iter().map(over).collect())
 }
 
-/// An entry of `[[udp]]`.
-pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Udp, Problem> {
+/// An entry of `[[udp]]`: sources for each path that its members take, with names of their own.
+pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Vec<Udp>, Problem> {
     let reader = Reader::new(table, place.clone(), keys::names(&[UDP, TRAFFIC]))?;
     let rate = reader.quantity("rate", &RATE, limits::RATE)?;
     let rate_bps = rate.ok_or_else(|| reader.missing("rate", "\"1 Mbit/s\""))?;
     let packet_size = packet_size(&reader, "packet_size", limits::SMALL_PACKET)?.unwrap_or(context.packet_size);
     let (start, stop) = times(&reader, context)?;
-    Ok(Udp {
+    let sources = Udp {
         name: reader.name("\"call\"")?.map(str::to_owned),
         rate_bps,
         packet_size,
@@ -56,7 +59,14 @@ pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Udp, 
         path: network::path(&reader, context.links)?,
         reverse: reader.flag("reverse", false)?,
         count: count(&reader)?,
-    })
+    };
+    let paths = groups::paths(&reader, &sources.path, context.links, sources.count)?;
+    let several = paths.len() > 1;
+    let over = |(number, (path, count)): (u64, (Vec<usize>, u32))| {
+        let name = sources.name.clone().map(|name| if several { groups::member(&name, number) } else { name });
+        Udp { name, path, count, ..sources.clone() }
+    };
+    Ok((1..).zip(paths).map(over).collect())
 }
 
 /// Frames of a source.
@@ -91,21 +101,33 @@ fn frames(reader: &Reader, rate_bps: u64, packet_size: u32) -> Result<Option<Fra
     Ok(Some(frames))
 }
 
-/// An entry of `[[web]]`.
-pub fn web((table, place): &(&Table, String), context: &Context) -> Result<Web, Problem> {
+/// An entry of `[[web]]`: users for each path that they take.
+pub fn web((table, place): &(&Table, String), context: &Context) -> Result<Vec<Web>, Problem> {
     let reader = Reader::new(table, place.clone(), keys::names(&[WEB, TCP, TRAFFIC]))?;
     let tcp = tcp(&reader, context)?;
     let (start, stop) = times(&reader, context)?;
     let mean_size = reader.quantity("mean_size", &DATA, limits::BYTES)?;
     let shape = reader.number("shape", |a| a > 1.0 && a <= 100.0, "numbers above 1, to 100")?;
-    Ok(Web {
+    let users = Web {
         tcp,
         arrivals: arrivals(&reader)?,
         mean_size: mean_size.ok_or_else(|| reader.missing("mean_size", "\"12 kB\""))? as f64,
         shape: shape.unwrap_or(1.2),
         start,
         stop,
-    })
+    };
+    let Arrivals::Sessions { sessions, mean_gap } = users.arrivals else {
+        return match groups::paths(&reader, &users.tcp.path, context.links, 2)?.len() {
+            1 => Ok(vec![users]),
+            _ => Err(reader.problem("path", "several links, as in \"home/*\", require sessions")),
+        };
+    };
+    let over = |(path, sessions)| Web {
+        tcp: Tcp { path, ..users.tcp.clone() },
+        arrivals: Arrivals::Sessions { sessions, mean_gap },
+        ..users.clone()
+    };
+    Ok(groups::paths(&reader, &users.tcp.path, context.links, sessions)?.into_iter().map(over).collect())
 }
 
 /// A packet's size in bytes: a whole number, or text with a unit.

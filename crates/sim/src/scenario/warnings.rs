@@ -2,14 +2,15 @@
 
 use super::network::base_rtt;
 use super::units::{RATE, TIME};
-use super::{Arrivals, Buffer, Ecn, EcnMode, Queue, Scenario, SlowStart, Tcp};
+use super::{Arrivals, Buffer, Ecn, EcnMode, FlowGroup, Queue, Scenario, SlowStart, Tcp, groups};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::params::MadeForEcn;
 
 impl Scenario {
     /// One line for each warning: the key, its effect, and a remedy.
     pub fn warnings(&self) -> Vec<String> {
-        let flows = self.flows.iter().enumerate().map(|(index, group)| (format!("flows[{index}]"), &group.tcp));
+        let written = self.written_flows();
+        let flows = written.iter().enumerate().map(|(index, group)| (format!("flows[{index}]"), &group.tcp));
         let web = self.web.iter().enumerate().map(|(index, group)| (format!("web[{index}]"), &group.tcp));
         let of_tcp = flows.chain(web).flat_map(|(key, tcp)| {
             [
@@ -22,13 +23,24 @@ impl Scenario {
             ]
         });
         let late =
-            self.flows.iter().enumerate().map(|(index, group)| (format!("flows[{index}]"), &group.tcp, group.start));
+            written.iter().enumerate().map(|(index, group)| (format!("flows[{index}]"), &group.tcp, group.start));
         let late_web = self.web.iter().enumerate().map(|(index, web)| (format!("web[{index}]"), &web.tcp, web.start));
         let of_first_timers =
             late.chain(late_web).map(|(key, tcp, start)| self.first_timer_below_the_queue(&key, tcp, start.high));
-        let of_links =
-            (0..self.links.len()).flat_map(|link| [false, true].map(|reverse| self.nothing_to_mark(link, reverse)));
+        let is_written =
+            |&link: &usize| link == 0 || !groups::follows(&self.links[link - 1].name, &self.links[link].name);
+        let of_links = (0..self.links.len())
+            .filter(is_written)
+            .flat_map(|link| [false, true].map(|reverse| self.nothing_to_mark(link, reverse)));
         of_tcp.chain(of_first_timers).chain(of_links).flatten().collect()
+    }
+
+    /// Groups of flows of each table of the file. Of those over several links of a group, the first one.
+    fn written_flows(&self) -> Vec<&FlowGroup> {
+        let is_first = |&index: &usize| {
+            index == 0 || !groups::continues(&self.links, &self.flows[index - 1], &self.flows[index])
+        };
+        (0..self.flows.len()).filter(is_first).map(|index| &self.flows[index]).collect()
     }
 
     /// ECN over queues that do not mark.
@@ -60,8 +72,9 @@ impl Scenario {
             |tcp: &Tcp| tcp.ecn != EcnMode::Off && tcp.path.contains(&index) && (alike || tcp.reverse == reverse);
         (is_to_mark(queue) && !(alike && reverse) && !tcp.any(marked)).then(|| {
             format!(
-                "links[{index}]{}.queue: {} is to mark, but no flow whose data cross it is ECN-capable; write e.g. ecn = \
+                "links[{}]{}.queue: {} is to mark, but no flow whose data cross it is ECN-capable; write e.g. ecn = \
                  \"classic\" in [[flows]], or choose a queue that does not mark",
+                groups::written_link(&self.links, index),
                 if reverse { ".reverse" } else { "" },
                 queue.info.name
             )

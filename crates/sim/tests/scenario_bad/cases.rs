@@ -364,6 +364,11 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
         "\"reno\"\nack_every = 1001",
         &["flows[0].ack_every: 1001 is out of range; allowed: whole numbers from 1 to 1000"],
     ),
+    (
+        "rate = \"1 Mbit/s\"\npath = [\"first\"]",
+        "rate = \"1 Mbit/s\"\npath = [\"home/*\"]",
+        &["udp[0].path: \"home/*\" requires count in a link \"home\""],
+    ),
     ("\"reno\"", "\"reno\"\nack_delay = \"40 ms\"", &["flows[0].ack_delay: requires ack_every"]),
     (
         "\"reno\"",
