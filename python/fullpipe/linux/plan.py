@@ -25,6 +25,8 @@ IP_TCP_BYTES = 20 + 20 + 12
 LEAST_PACKET_BYTES = 128
 """Smaller packets would leave hardly room for data."""
 
+MISSING = ("drop", "trace", "delay_trace", "loss_trace", "jitter", "aggregation", "limit")
+"""Keys of a link that the engine has nothing for."""
 ECN = ("off", "classic")
 """ECN modes of the kernel for algorithms without an ECN mode."""
 MOST_LINKS, MOST_FLOWS = 16, 500
@@ -180,13 +182,14 @@ class _Reader:
         return Link(link["name"], rate_bps, whole(link["delay"]), packets, size, discipline, both)
 
     def _ways(self, key: str, link: Table, duration_ns: int) -> tuple[Way, Way]:
-        for name in ("drop", "trace", "jitter", "aggregation", "limit"):
-            if name in link or name in link.get("reverse", {}):
-                raise self.cannot(f"{key}.{name}", "the Linux engine has none")
         back = link.get("reverse", link)
-        for name in ("rate", "delay", "buffer", "queue"):
-            if back.get(name) != link[name]:
-                raise self.cannot(f"{key}.reverse.{name}", "the Linux engine's links have the same in both directions")
+        for where, direction in ((key, link), (f"{key}.reverse", back)):
+            for name in ("rate", "delay", "buffer", "queue"):
+                if back.get(name) != link[name] and direction is back:
+                    raise self.cannot(f"{where}.{name}", "the Linux engine's links have the same in both directions")
+            for name in MISSING:
+                if name in direction:
+                    raise self.cannot(f"{where}.{name}", "the Linux engine has none")
         both = []
         for where, direction in ((key, link), (f"{key}.reverse" if "reverse" in link else key, back)):
             try:

@@ -25,6 +25,11 @@ class LinkKeys(TypedDict, total=False):
     loss: float | Table
     drop: Sequence[int]
     trace: str | Sequence[int]
+    delay_trace: str | Sequence[Sequence[float]]
+    delay_interpolation: Literal["linear", "hold"]
+    loss_trace: str | Sequence[Sequence[float]]
+    loss_interpolation: Literal["linear", "hold"]
+    trace_repeat: bool
     schedule: Sequence[Table]
     repeat: str
     jitter: Table

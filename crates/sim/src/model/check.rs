@@ -89,6 +89,9 @@ impl Scenario {
         }
         loss(&format!("{at}.loss"), link.loss, false)?;
         drops(&format!("{at}.drop"), &link.drop)?;
+        if link.loss_trace.is_some() && link.loss != Loss::NONE {
+            return Err(Invalid::Conflict { key: format!("{at}.loss_trace"), with: format!("{at}.loss") });
+        }
         queue(&format!("{at}.queue"), &link.queue)?;
         schedule(at, link)?;
         if link.trace.as_ref().is_some_and(|trace| trace.rate_bps() != link.rate_bps) {
@@ -268,6 +271,14 @@ fn schedule(at: &str, link: &Link) -> Checked {
         rate_bps.map_or(Ok(()), |bps| rate(&format!("{key}.rate"), bps, limits::CHANGED_RATE))?;
         delay.map_or(Ok(()), |nanos| time(&format!("{key}.delay"), nanos, limits::DELAY))?;
         losses.map_or(Ok(()), |own| loss(&format!("{key}.loss"), own, true))?;
+        for (name, both) in [
+            ("delay", delay.is_some() && link.delay_trace.is_some()),
+            ("loss", losses.is_some() && link.loss_trace.is_some()),
+        ] {
+            if both {
+                return Err(Invalid::Conflict { key: format!("{key}.{name}"), with: format!("{at}.{name}_trace") });
+            }
+        }
         if (rate_bps, delay, losses) == (None, None, None) {
             return Err(Invalid::Requires { key, what: "rate, delay, or loss".to_owned() });
         }

@@ -124,13 +124,13 @@ impl Served {
         queue.set_rate(0, link.rate_bps);
         let held = transmitter.time_of(HELD_PACKETS * u64::from(packet_size));
         let prompt = schedule.is_some() || serving == Serving::Promptly;
-        let lookahead = if prompt { 0 } else { held.min(link.delay / 2) };
+        let lookahead = if prompt { 0 } else { held.min(link.least_delay() / 2) };
         let mut port = Port {
             plain: link.policer.is_none() && never_loses(link) && schedule.is_none() && transmitter.is_steady(),
             line: link.limit.map(|packets| Box::new(DelayLine::new(packets))),
             simple: false,
             policer: link.policer.as_ref().map(Policer::new),
-            losses: Losses::new(link.loss, &link.drop, seed, identity),
+            losses: Losses::of(link, seed, identity),
             wire: Wire::new(link, seed, identity),
             next_change: schedule.as_ref().map_or(Nanos::MAX, |schedule| schedule.next()),
             schedule: schedule.map(Box::new),
@@ -316,7 +316,7 @@ impl Served {
 
 /// Whether the wire of a link loses no packet, unless a schedule says so.
 fn never_loses(link: &Link) -> bool {
-    link.loss == Loss::NONE && link.drop.is_empty() && link.limit.is_none()
+    link.loss == Loss::NONE && link.loss_trace.is_none() && link.drop.is_empty() && link.limit.is_none()
 }
 
 /// See [`Served::let_in`].

@@ -19,6 +19,16 @@ pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, P
             "cannot stand beside a trace, which is the rate",
         ));
     }
+    for (place, change) in schedule.changes.iter().enumerate() {
+        let both = [
+            ("delay", change.delay.is_some() && link.delay_trace.is_some()),
+            ("loss", change.loss.is_some() && link.loss_trace.is_some()),
+        ];
+        if let Some((key, _)) = both.iter().find(|(_, both)| *both) {
+            let place = format!("{}.schedule[{place}].{key}", reader.place());
+            return Err(Problem::new(place, format!("conflicts with {key}_trace; write one of the two")));
+        }
+    }
     let link_aggregation = unless_off(reader, "aggregation", other.and_then(|link| link.aggregation), aggregation)?;
     Ok(Link {
         schedule,
@@ -153,7 +163,8 @@ fn gilbert_elliott(reader: &Reader) -> Result<Loss, Problem> {
 /// Schedule of the other direction, without the rate, delay, and losses that `reader` has itself.
 fn inherited(reader: &Reader, schedule: &Schedule) -> Schedule {
     let own = |key: &str| reader.value(key).is_some();
-    let (rate, delay, loss) = (own("rate") || own("trace"), own("delay"), own("loss"));
+    let (rate, delay, loss) =
+        (own("rate") || own("trace"), own("delay") || own("delay_trace"), own("loss") || own("loss_trace"));
     let left = |change: &Change| Change {
         at: change.at,
         rate_bps: change.rate_bps.filter(|_| !rate),

@@ -23,7 +23,8 @@ pub fn paths(reader: &Reader, path: &[usize], links: &[Link], members: u32) -> R
     let period = steps.iter().fold(1, |period, &(_, size)| lcm(period, size as u64)).min(members.into());
     let of_member = |number: u64| {
         let path: Vec<usize> = steps.iter().map(|&(first, size)| first + (number % size as u64) as usize).collect();
-        if let Some(link) = (1..path.len()).find(|&place| path[..place].contains(&path[place])).map(|place| path[place]) {
+        if let Some(link) = (1..path.len()).find(|&place| path[..place].contains(&path[place])).map(|place| path[place])
+        {
             let name = quoted(&links[link].name);
             return Err(reader.problem("path", format!("a loop: {name} is crossed twice by member {}", number + 1)));
         }

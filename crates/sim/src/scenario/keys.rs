@@ -4,8 +4,8 @@
 mod source;
 mod traffic;
 
-use super::limits;
 use super::units::{DATA, Dimension, RATE, TIME};
+use super::{Interpolation, limits};
 pub use source::{FRAME_SOURCE, ON_OFF_SOURCE, RATE_SOURCE, REQUEST_SOURCE, VIDEO_SOURCE};
 use std::ops::RangeInclusive;
 pub use traffic::{FLOW, FRAMES, TCP, TRAFFIC, UDP, WEB};
@@ -213,7 +213,12 @@ pub const LINK: &[Key] = &[
 /// Of each direction of a link.
 pub const DIRECTION: &[Key] = &[
     key("rate", Quantity(&RATE, limits::RATE), Words("required, or `trace`"), "How fast it sends."),
-    key("delay", Quantity(&TIME, limits::DELAY), Required, "The propagation delay, one way."),
+    key(
+        "delay",
+        Quantity(&TIME, limits::DELAY),
+        Words("required, or `delay_trace`"),
+        "The propagation delay, one way.",
+    ),
     key(
         "buffer",
         Other(
@@ -248,6 +253,36 @@ pub const DIRECTION: &[Key] = &[
         Words("none"),
         "The milliseconds at which 1504 bytes may leave, instead of `rate`.",
     ),
+    key(
+        "delay_trace",
+        Other("file's name, or list of pairs", "times rising from 0 s, delays from 0 to 100 s; at most 1000000"),
+        Words("none"),
+        "Delays over time; `delay` is then a part of the base RTT alone, and the least value without it.",
+    ),
+    key(
+        "delay_interpolation",
+        Names(|| Interpolation::ALL.map(Interpolation::name).to_vec()),
+        Words("`\"linear\"`"),
+        "The delay between two rows of `delay_trace`: on the line between them, or that of the row before.",
+    ),
+    key(
+        "loss_trace",
+        Other("file's name, or list of pairs", "times rising from 0 s, probabilities from 0 to 1; at most 1000000"),
+        Words("none"),
+        "Probabilities over time that a packet which arrives then is lost on the wire, instead of `loss`.",
+    ),
+    key(
+        "loss_interpolation",
+        Names(|| Interpolation::ALL.map(Interpolation::name).to_vec()),
+        Words("`\"hold\"`"),
+        "The probability between two rows of `loss_trace`.",
+    ),
+    key(
+        "trace_repeat",
+        Flag,
+        Value("false"),
+        "After the last row of these two traces the first one follows; otherwise the last value stays.",
+    ),
 ];
 
 /// Of each direction of a link that varies.
@@ -264,12 +299,7 @@ pub const VARYING: &[Key] = &[
         Words("never"),
         "Period after which the schedule restarts; longer than its last `at`.",
     ),
-    key(
-        "jitter",
-        Other("table, or `\"off\"`", ""),
-        Words("none"),
-        "A random delay for each packet.",
-    ),
+    key("jitter", Other("table, or `\"off\"`", ""), Words("none"), "A random delay for each packet."),
     key(
         "reorder",
         Other("table, or `\"off\"`", ""),

@@ -54,6 +54,8 @@ pub const INITIAL_WINDOW: RangeInclusive<u64> = 1..=1_000_000;
 pub const CHANGED_RATE: RangeInclusive<u64> = 0..=*RATE.end();
 /// Changes of a schedule.
 pub const MOST_CHANGES: usize = 100_000;
+/// Rows of a trace of delays or losses.
+pub const MOST_SAMPLES: usize = 1_000_000;
 /// Packets that a link loses by their numbers.
 pub const MOST_DROPPED: usize = 1_000_000;
 /// Opportunities of a trace.

@@ -17,6 +17,7 @@ mod queue;
 mod quic;
 mod reader;
 mod render;
+mod samples;
 mod source;
 #[cfg(feature = "toml")]
 mod text;
@@ -40,6 +41,7 @@ pub(crate) use network::buffer_key;
 pub use problem::{Problem, Wrong};
 pub(crate) use quic::quic_datagram;
 pub use quic::{Quic, Transport};
+pub use samples::{Interpolation, Samples};
 pub use source::{Law, Source};
 #[cfg(feature = "toml")]
 pub use text::parse;
@@ -100,6 +102,10 @@ pub struct Link {
     pub drop: Vec<u64>,
     /// When a packet may leave, instead of a rate, which is then the mean of this.
     pub trace: Option<Trace>,
+    /// Delays over time, instead of `delay`, which is then a part of the base round-trip time alone.
+    pub delay_trace: Option<Samples>,
+    /// Probabilities of loss over time, instead of `loss`, which is then [`Loss::NONE`].
+    pub loss_trace: Option<Samples>,
     /// Changes of rate, delay and losses.
     pub schedule: Schedule,
     /// Delay that varies from packet to packet.
@@ -240,6 +246,8 @@ impl Default for Link {
             loss: Loss::NONE,
             drop: Vec::new(),
             trace: None,
+            delay_trace: None,
+            loss_trace: None,
             schedule: Schedule::default(),
             jitter: None,
             reorder: None,
@@ -275,6 +283,8 @@ impl Link {
             && self.limit.is_none()
             && matches!(self.loss, Loss::Independent(_))
             && self.drop.is_empty()
+            && self.delay_trace.is_none()
+            && self.loss_trace.is_none()
     }
 
     /// Bits per second at the worst of times.
@@ -282,6 +292,11 @@ impl Link {
         let changed = self.schedule.changes.iter().filter_map(|change| change.rate_bps).min();
         let least = changed.map_or(self.rate_bps, |rate| rate.min(self.rate_bps));
         if self.trace.is_some() { 0 } else { least }
+    }
+
+    /// The least propagation delay, unless a schedule changes it.
+    pub fn least_delay(&self) -> Nanos {
+        self.delay_trace.as_ref().map_or(self.delay, |trace| trace.least() as Nanos)
     }
 
     /// The propagation delay there and back.

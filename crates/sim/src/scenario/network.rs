@@ -4,7 +4,10 @@ use super::keys::{self, DIRECTION, LINK, VARYING};
 use super::problem::{Problem, listed, quoted, unknown};
 use super::reader::{Reader, kind};
 use super::units::{DATA, PACKETS, RATE, TIME, split};
-use super::{Buffer, Link, Loss, Policer, Queue, Spread, Table, Tcp, Trace, Value, change, groups, limits, queue, trace};
+use super::{
+    Buffer, Link, Loss, Policer, Queue, Samples, Spread, Table, Tcp, Trace, Value, change, groups, limits, queue,
+    samples, trace,
+};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
 use std::collections::HashMap;
@@ -206,8 +209,11 @@ fn link(reader: &Reader, packet_size: u32) -> Result<Link, Problem> {
 /// One direction. Missing keys are those of `other`, if there is one. The buffer stays unlimited.
 fn direction(reader: &Reader, other: Option<&Link>, packet_size: u32) -> Result<Link, Problem> {
     let (rate_bps, trace) = rate(reader, other)?;
-    let delay = reader.quantity("delay", &TIME, limits::DELAY)?.or(other.map(|link| link.delay));
-    let loss = change::loss(reader, false)?.or(other.map(|link| link.loss));
+    let (delay, delay_trace) = delay(reader, other)?;
+    let (loss, loss_trace) = loss(reader, other)?;
+    if delay_trace.is_none() && loss_trace.is_none() && reader.flag("trace_repeat", false)? {
+        return Err(reader.problem("trace_repeat", "requires delay_trace or loss_trace"));
+    }
     let drop = change::drop(reader)?.or(other.map(|link| link.drop.clone()));
     let queue = queue::read(reader, packet_size)?.or(other.map(|link| link.queue.clone()));
     let link = Link {
@@ -215,12 +221,37 @@ fn direction(reader: &Reader, other: Option<&Link>, packet_size: u32) -> Result<
         rate_bps,
         trace,
         delay: delay.ok_or_else(|| reader.missing("delay", "\"39 ms\""))?,
+        delay_trace,
+        loss_trace,
         queue: queue.unwrap_or_else(Queue::drop_tail),
         loss: loss.unwrap_or(Loss::NONE),
         drop: drop.unwrap_or_default(),
         ..Link::default()
     };
     change::read(reader, link, other)
+}
+
+/// Propagation delay, and its trace: the delay is the least one of the trace unless it is given.
+fn delay(reader: &Reader, other: Option<&Link>) -> Result<(Option<Nanos>, Option<Samples>), Problem> {
+    let delay = reader.quantity("delay", &TIME, limits::DELAY)?;
+    let trace = samples::read(reader, &samples::DELAYS)?;
+    let least = trace.as_ref().map(|trace| trace.least() as Nanos);
+    let inherited = other.filter(|_| delay.is_none() && trace.is_none());
+    Ok((
+        delay.or(least).or(inherited.map(|link| link.delay)),
+        trace.or_else(|| inherited.and_then(|link| link.delay_trace.clone())),
+    ))
+}
+
+/// Losses, or their trace.
+fn loss(reader: &Reader, other: Option<&Link>) -> Result<(Option<Loss>, Option<Samples>), Problem> {
+    let loss = change::loss(reader, false)?;
+    let trace = samples::read(reader, &samples::LOSSES)?;
+    if trace.is_some() && loss.is_some_and(|loss| loss != Loss::NONE) {
+        return Err(reader.problem("loss_trace", "conflicts with loss; write one of the two"));
+    }
+    let inherited = other.filter(|_| loss.is_none() && trace.is_none());
+    Ok((loss.or(inherited.map(|link| link.loss)), trace.or_else(|| inherited.and_then(|link| link.loss_trace.clone()))))
 }
 
 /// How fast it is: a rate, or a trace and its mean rate.

@@ -4,7 +4,7 @@
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
     Arrivals, Buffer, Ecn, FlowGroup, Frames, Link, Scenario, Spread, Table, Tcp, Transport, Udp, Value, Web,
-    algorithm, change, queue, quic, source, trace,
+    algorithm, change, queue, quic, samples, source, trace,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -91,6 +91,12 @@ fn direction(link: &Link, forward: Option<&Link>, packet_size: u32) -> Pairs {
         ("queue", queue::write(&link.queue, packet_size)),
         ("loss", change::write_loss(link.loss)),
     ];
+    let traces = [(&link.delay_trace, &samples::DELAYS), (&link.loss_trace, &samples::LOSSES)];
+    for (trace, column) in traces {
+        pairs.extend(trace.iter().flat_map(|trace| samples::write(trace, column)));
+    }
+    let repeats = traces.iter().any(|(trace, _)| trace.as_ref().is_some_and(|trace| trace.repeats));
+    pairs.extend(repeats.then(|| ("trace_repeat", true.into())));
     pairs.extend(change::write(link, forward));
     pairs
 }

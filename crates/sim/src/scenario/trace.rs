@@ -6,7 +6,7 @@
 
 use super::problem::{Problem, quoted};
 use super::reader::{Reader, kind};
-use super::{Table, Value, limits};
+use super::{Table, Value, limits, samples};
 use crate::files::{self, Unread};
 use std::path::Path;
 use std::sync::Arc;
@@ -97,30 +97,39 @@ pub fn read_traces(tree: &mut Table, folder: &Path) -> Result<(), Problem> {
     let Some(links) = tree.get_mut("links").and_then(Value::as_array_mut) else { return Ok(()) };
     for (index, link) in links.iter_mut().enumerate() {
         let Some(link) = link.as_table_mut() else { continue };
-        read_trace(link, &format!("links[{index}].trace"), folder)?;
+        read_files(link, &format!("links[{index}]"), folder)?;
         if let Some(back) = link.get_mut("reverse").and_then(Value::as_table_mut) {
-            read_trace(back, &format!("links[{index}].reverse.trace"), folder)?;
+            read_files(back, &format!("links[{index}].reverse"), folder)?;
         }
     }
     Ok(())
 }
 
-fn read_trace(table: &mut Table, key: &str, folder: &Path) -> Result<(), Problem> {
-    let Some(value) = table.get_mut("trace") else { return Ok(()) };
-    if let Some(name) = value.as_str() {
-        let trace = from_file(&folder.join(name));
-        *value = write(&trace.map_err(|what| Problem::new(key, format!("{}{what}", quoted(name))))?);
+/// Puts the lists of the files that one direction names into its table.
+fn read_files(table: &mut Table, place: &str, folder: &Path) -> Result<(), Problem> {
+    let read = |key: &str, list: &dyn Fn(&str) -> Result<Value, String>, table: &mut Table| {
+        let Some(value) = table.get_mut(key) else { return Ok(()) };
+        if let Some(name) = value.as_str() {
+            let found = text_of(&folder.join(name)).and_then(|text| list(&text));
+            let found = found.map_err(|what| format!("{}{what}", quoted(name)));
+            *value = found.map_err(|what| Problem::new(format!("{place}.{key}"), what))?;
+        }
+        Ok::<(), Problem>(())
+    };
+    read("trace", &|text| from_text(text).map(|trace| write(&trace)), table)?;
+    for column in [&samples::DELAYS, &samples::LOSSES] {
+        read(column.key, &|text| samples::from_text(text, column), table)?;
     }
     Ok(())
 }
 
-/// Trace of a file, or the message after its name.
-fn from_file(path: &Path) -> Result<Trace, String> {
+/// Text of a trace's file, or the message after its name.
+fn text_of(path: &Path) -> Result<String, String> {
     let text = files::read_regular(path, MOST_BYTES).map_err(|why| match why {
         Unread::TooLarge => format!(" is too large for a trace; allowed: at most {} MB", MOST_BYTES / 1_000_000),
         other => format!(" can't be read: {other}"),
     })?;
-    from_text(&String::from_utf8_lossy(&text))
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 const MOST_BYTES: u64 = 100_000_000;

@@ -37,9 +37,8 @@ impl Scenario {
 
     /// Groups of flows of each table of the file. Of those over several links of a group, the first one.
     fn written_flows(&self) -> Vec<&FlowGroup> {
-        let is_first = |&index: &usize| {
-            index == 0 || !groups::continues(&self.links, &self.flows[index - 1], &self.flows[index])
-        };
+        let is_first =
+            |&index: &usize| index == 0 || !groups::continues(&self.links, &self.flows[index - 1], &self.flows[index]);
         (0..self.flows.len()).filter(is_first).map(|index| &self.flows[index]).collect()
     }
 

@@ -5,9 +5,9 @@ use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Jitter, JitterModel,
-    KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Recovery, Reorder, Requests, RtoRule, Schedule,
-    SlowStart, Source, Spread, Tcp, Trace, Udp, Video, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Interpolation, Jitter,
+    JitterModel, KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Recovery, Reorder, Requests, RtoRule,
+    Samples, Schedule, SlowStart, Source, Spread, Tcp, Trace, Udp, Video, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -409,15 +409,25 @@ impl Dice {
         if let Some(jitter) = &mut link.jitter {
             jitter.reorder = self.one_in(2);
             if let JitterModel::Normal { spread } = jitter.model {
-                jitter.model = self.pick(&[
-                    jitter.model,
-                    JitterModel::Pareto { spread },
-                    JitterModel::ParetoNormal { spread },
-                ]);
+                jitter.model =
+                    self.pick(&[jitter.model, JitterModel::Pareto { spread }, JitterModel::ParetoNormal { spread }]);
             }
             if jitter.model != JitterModel::Wifi {
                 jitter.correlation = self.pick(&[0.0, 0.25, 1.0 - f64::EPSILON / 2.0]);
             }
+        }
+        let (delays, losses) = (
+            link.schedule.changes.iter().all(|change| change.delay.is_none()),
+            link.loss == Loss::NONE && link.schedule.changes.iter().all(|change| change.loss.is_none()),
+        );
+        let (repeats, rule) = (self.one_in(2), self.pick(&Interpolation::ALL));
+        if delays && self.one_in(16) {
+            let rows = [(0.0, 0.05 * self.unit()), (0.5 + self.unit(), 0.05 * self.unit()), (1e6, 100.0 * self.unit())];
+            link.delay_trace = Samples::delays(&rows[..self.pick(&[2, 3])], rule, repeats).ok();
+        }
+        if losses && self.one_in(16) {
+            let rows = [(0.0, 0.1 * self.unit()), (1e-9, 0.0), (0.5 + self.unit(), 1.0)];
+            link.loss_trace = Samples::losses(&rows, rule, repeats).ok();
         }
         if self.one_in(16) {
             link.limit = Some(self.any(1..=1_000_000_000_000, 1..=30));

@@ -167,7 +167,8 @@ impl Findings {
         for (group, flow) in configured.zip(&report.flows) {
             let tcp = &group.tcp;
             // A rate is over the flow's life in the window, where a single packet may be much.
-            let lifelong = group.start.high <= scenario.warmup && (group.stop, group.size) == (None, None);
+            let ends = matches!(&group.source, Source::Video(video) if video.length.is_some());
+            let lifelong = group.start.high <= scenario.warmup && (group.stop, group.size) == (None, None) && !ends;
             let capacity = if lifelong {
                 capacity(last_link(scenario, &tcp.path, tcp.reverse), scenario, scenario.packet_size)
             } else {
@@ -190,7 +191,7 @@ impl Findings {
             let base_rtt = flow.base_rtt_s;
             self.expect("base RTT as configured", base_rtt >= low - ROUNDING && base_rtt <= high + ROUNDING, flow);
             let shortest: u64 = tcp.path.iter().map(|&link| shortest_round_trip(&scenario.links[link])).sum();
-            let base_rtt = base_rtt - (delays - shortest) as f64 / 1e9;
+            let base_rtt = base_rtt - (delays as f64 - shortest as f64) / 1e9;
             let least = (base_rtt - tcp.rtt_tick as f64 / 1e9) * (1.0 - ROUNDING);
             let rtt = flow.mean_rtt_s;
             self.expect("RTT not below its base", rtt.is_nan() || (rtt >= least && rtt.is_finite()), flow);
@@ -304,7 +305,7 @@ fn takes_time(scenario: &Scenario) -> bool {
 fn shortest_round_trip(link: &Link) -> u64 {
     let shortest = |link: &Link| {
         let changed = link.schedule.changes.iter().filter_map(|change| change.delay);
-        changed.chain([link.delay]).min().unwrap_or(0)
+        changed.chain([link.least_delay()]).min().unwrap_or(0)
     };
     shortest(link) + shortest(link.direction(true))
 }
@@ -312,7 +313,7 @@ fn shortest_round_trip(link: &Link) -> u64 {
 /// Capacity of a link's direction plus one packet: packets sent before the interval may arrive in it. No bound if
 /// packets may arrive closer together than they were sent.
 fn capacity(link: &Link, scenario: &Scenario, size: u32) -> f64 {
-    let even = link.trace.is_none() && link.schedule.changes.is_empty();
+    let even = link.trace.is_none() && link.delay_trace.is_none() && link.schedule.changes.is_empty();
     if !even || (link.jitter, link.reorder, link.aggregation) != (None, None, None) {
         return f64::INFINITY;
     }

@@ -44,6 +44,44 @@ pub const VARYING: &[(&str, &str, &[&str])] = &[
         &["line 10: links[0].limit: 0 is out of range; allowed: whole numbers from 1 to 1000000000000"],
     ),
     ("\"39 ms\"", "\"39 ms\"\nlimit = \"9 kB\"", &["links[0].limit: unknown unit \"kB\""]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\ndelay_trace = \"leo.csv\"",
+        &["links[0].delay_trace: \"leo.csv\" is the name of a file, which cannot be read here"],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\ndelay_trace = []", &["links[0].delay_trace: no rows; the first one has the time 0"]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\ndelay_trace = [[1, 0.1]]",
+        &["links[0].delay_trace: row 1: time_s must be 0 first, got 1"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\ndelay_trace = [[0, 0.1], [1]]",
+        &["links[0].delay_trace: row 2: expected two numbers, e.g. [0, 0.02]; found a list"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\ndelay_trace = [[0, 0.1]]\ntrace_repeat = true",
+        &["links[0].delay_trace: trace_repeat requires a row after the first one"],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\ntrace_repeat = true", &["links[0].trace_repeat: requires delay_trace or loss_trace"]),
+    ("\"39 ms\"", "\"39 ms\"\nloss_interpolation = \"linear\"", &["links[0].loss_interpolation: requires loss_trace"]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nloss_trace = [[0, 1.5]]",
+        &["links[0].loss_trace: row 1: loss must be in [0, 1], got 1.5"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nloss = 0.1\nloss_trace = [[0, 0.5]]",
+        &["links[0].loss_trace: conflicts with loss; write one of the two"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\ndelay_trace = [[0, 0.5]]\nschedule = [{ at = \"1 s\", delay = \"5 ms\" }]",
+        &["links[0].schedule[0].delay: conflicts with delay_trace; write one of the two"],
+    ),
     ("\"39 ms\"", "\"39 ms\"\ntrace = [1, 2]", &["links[0].trace: cannot stand beside rate; write one or the other"]),
     (
         "\"39 ms\"",

@@ -155,8 +155,7 @@ mod tests {
     #[test]
     fn normal_quantiles_are_those_of_tables() {
         let quantiles = [0.5, 0.9, 0.975, 0.999, 0.0001, 0.1, 1.0, 1e-300];
-        let expected =
-            [0.0, 1.281_551_566, 1.959_963_985, 3.090_232_306, -3.719_016_485, -1.281_551_566, 4.0, -4.0];
+        let expected = [0.0, 1.281_551_566, 1.959_963_985, 3.090_232_306, -3.719_016_485, -1.281_551_566, 4.0, -4.0];
         for (quantile, expected) in quantiles.into_iter().zip(expected) {
             assert!((normal(quantile) - expected).abs() < 1e-7, "{quantile}: {}", normal(quantile));
         }
@@ -168,12 +167,14 @@ mod tests {
     #[test]
     fn pareto_and_its_mixture_have_netems_moments() {
         let spread = 10 * MILLISECOND;
-        for (model, below, deviation) in [
-            (JitterModel::Pareto { spread }, 0.0329, 0.8209),
-            (JitterModel::ParetoNormal { spread }, 0.0247, 0.8350),
-        ] {
+        for (model, below, deviation) in
+            [(JitterModel::Pareto { spread }, 0.0329, 0.8209), (JitterModel::ParetoNormal { spread }, 0.0247, 0.8350)]
+        {
             let found = drawn(model, 100 * MILLISECOND);
-            assert!((found.0 - (100.0 - 10.0 * below)).abs() < 0.04 && (found.1 - 10.0 * deviation).abs() < 0.05, "{found:?}");
+            assert!(
+                (found.0 - (100.0 - 10.0 * below)).abs() < 0.04 && (found.1 - 10.0 * deviation).abs() < 0.05,
+                "{found:?}"
+            );
         }
     }
 

@@ -6,7 +6,8 @@
 //! change it after each packet. In the long run r (1 - k) + p (1 - h) of p + r packets are lost.
 
 use crate::rng::{Identity, Purpose, Rng};
-use crate::scenario::Loss;
+use crate::scenario::{Link, Loss, Samples};
+use fullpipe_cc::Nanos;
 
 /// Decides for one packet after another.
 #[derive(Debug)]
@@ -19,13 +20,19 @@ pub struct Losses {
     bad: bool,
     /// Numbers of packets that are lost besides, the last one first.
     chosen: Vec<u64>,
+    /// Probabilities over time, in the place of `loss`.
+    trace: Option<Samples>,
 }
 
 impl Losses {
-    /// `identity` is that of the link's direction.
-    pub fn new(loss: Loss, chosen: &[u64], seed: u64, identity: Identity) -> Losses {
+    /// Losses of a link. `identity` is that of its direction.
+    pub fn of(link: &Link, seed: u64, identity: Identity) -> Losses {
+        Losses { trace: link.loss_trace.clone(), ..Losses::new(link.loss, &link.drop, seed, identity) }
+    }
+
+    fn new(loss: Loss, chosen: &[u64], seed: u64, identity: Identity) -> Losses {
         let (wire, bursts) = (Rng::new(seed, Purpose::Wire, identity), Rng::new(seed, Purpose::Bursts, identity));
-        Losses { loss, wire, bursts, bad: false, chosen: chosen.iter().rev().copied().collect() }
+        Losses { loss, wire, bursts, bad: false, chosen: chosen.iter().rev().copied().collect(), trace: None }
     }
 
     /// The losses are these from now on.
@@ -36,17 +43,26 @@ impl Losses {
         }
     }
 
-    /// Whether the packet that arrived as number `number`, from 1 on, is lost.
+    /// Whether the packet that arrives at `now` as number `number`, from 1 on, is lost.
     #[inline]
-    pub fn take_next(&mut self, number: u64) -> bool {
+    pub fn take_next(&mut self, now: Nanos, number: u64) -> bool {
+        if let Some(trace) = &self.trace {
+            self.loss = Loss::Independent(trace.at(now));
+        }
         let random = self.is_lost_at_random();
         random || self.is_chosen(number)
     }
 
     fn is_chosen(&mut self, number: u64) -> bool {
         // Packets that did not get to the wire have passed by.
-        while self.chosen.pop_if(|next| *next < number).is_some() {}
-        self.chosen.pop_if(|next| *next == number).is_some()
+        while self.chosen.last().is_some_and(|next| *next < number) {
+            self.chosen.pop();
+        }
+        let is_next = self.chosen.last() == Some(&number);
+        if is_next {
+            self.chosen.pop();
+        }
+        is_next
     }
 
     fn is_lost_at_random(&mut self) -> bool {
@@ -65,13 +81,14 @@ impl Losses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Interpolation;
 
     /// Lengths of the runs of lost packets, and how many of a million are lost.
     fn bursts(loss: Loss) -> (Vec<u32>, f64) {
         let mut losses = Losses::new(loss, &[], 1, Identity::NONE);
         let (mut bursts, mut length) = (Vec::new(), 0);
         for _ in 0..1_000_000 {
-            match losses.take_next(0) {
+            match losses.take_next(0, 0) {
                 true => length += 1,
                 false if length > 0 => bursts.push(std::mem::take(&mut length)),
                 false => {}
@@ -112,16 +129,27 @@ mod tests {
     #[test]
     fn certain_is_certain() {
         let mut losses = Losses::new(Loss::Independent(1.0), &[], 1, Identity::NONE);
-        assert!((0..1000).all(|_| losses.take_next(0)));
+        assert!((0..1000).all(|_| losses.take_next(0, 0)));
         losses.set(Loss::NONE);
-        assert!(!(0..1000).any(|_| losses.take_next(0)));
+        assert!(!(0..1000).any(|_| losses.take_next(0, 0)));
     }
 
     /// Number 4 did not get to the wire, and takes no other packet with it.
     #[test]
     fn chosen_packets_are_lost() {
         let mut losses = Losses::new(Loss::NONE, &[1, 4, 5], 1, Identity::NONE);
-        assert_eq!([1, 2, 3, 5, 6].map(|number| losses.take_next(number)), [true, false, false, true, false]);
+        assert_eq!([1, 2, 3, 5, 6].map(|number| losses.take_next(0, number)), [true, false, false, true, false]);
+    }
+
+    /// None are lost in the first second, all in the second one, and none later.
+    #[test]
+    fn losses_follow_a_trace() {
+        let rows = [(0.0, 0.0), (1.0, 1.0), (2.0, 0.0)];
+        let trace = Samples::losses(&rows, Interpolation::Hold, false).expect("samples");
+        let link = Link { loss_trace: Some(trace), ..Link::default() };
+        let mut losses = Losses::of(&link, 1, Identity::NONE);
+        let lost = [0, 999_999_999, 1_000_000_000, 1_999_999_999, 2_000_000_000].map(|now| losses.take_next(now, 0));
+        assert_eq!(lost, [false, false, true, true, false]);
     }
 
     /// The random losses of the other packets stay what they are.
@@ -129,7 +157,7 @@ mod tests {
     fn chosen_packets_leave_random_losses_alone() {
         let losses = |chosen: &[u64]| {
             let mut losses = Losses::new(Loss::Independent(0.2), chosen, 1, Identity::NONE);
-            (1..1000).filter(|&number| losses.take_next(number) && number != 500).collect::<Vec<u64>>()
+            (1..1000).filter(|&number| losses.take_next(0, number) && number != 500).collect::<Vec<u64>>()
         };
         assert_eq!(losses(&[500]), losses(&[]));
     }

@@ -6,7 +6,7 @@
 
 use super::jitter::Jitter;
 use crate::rng::{Identity, Purpose, Rng};
-use crate::scenario::{Link, Reorder};
+use crate::scenario::{Link, Reorder, Samples};
 use fullpipe_cc::Nanos;
 
 /// See the head of the file.
@@ -15,6 +15,8 @@ pub struct Wire {
     delay: Nanos,
     /// There is any of the following.
     varies: bool,
+    /// Delays over time, in the place of `delay`.
+    trace: Option<Samples>,
     /// Interval and phase.
     aggregation: Option<(Nanos, Nanos)>,
     jitter: Option<Jitter>,
@@ -30,7 +32,8 @@ impl Wire {
     pub fn new(link: &Link, seed: u64, identity: Identity) -> Wire {
         Wire {
             delay: link.delay,
-            varies: link.aggregation.is_some() || link.jitter.is_some() || link.reorder.is_some(),
+            varies: (link.aggregation, link.jitter, link.reorder) != (None, None, None) || link.delay_trace.is_some(),
+            trace: link.delay_trace.clone(),
             aggregation: link.aggregation.map(|every| (every, link.phase.unwrap_or(0))),
             jitter: link.jitter.map(|settings| Jitter::new(settings, seed, identity)),
             overtakes: link.jitter.is_some_and(|settings| settings.reorder),
@@ -70,7 +73,8 @@ impl Wire {
         let leaves =
             self.aggregation.map_or(sent, |(every, phase)| phase + sent.saturating_sub(phase).next_multiple_of(every));
         let jitter = self.jitter.as_mut().map_or(0, Jitter::draw);
-        let mut arrival = leaves + self.delay + jitter;
+        let delay = self.trace.as_ref().map_or(self.delay, |trace| trace.at(leaves).round() as Nanos);
+        let mut arrival = leaves + delay + jitter;
         if !self.overtakes {
             self.latest = self.latest.max(arrival);
             arrival = self.latest;
@@ -83,7 +87,7 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{self, JitterModel};
+    use crate::scenario::{self, Interpolation, JitterModel};
     use fullpipe_cc::time::MILLISECOND as MS;
 
     fn wire(link: &Link) -> Wire {
@@ -125,6 +129,14 @@ mod tests {
         assert!(arrivals.iter().zip(0..).all(|(&at, n)| at >= (n + 1) * MS));
     }
 
+    /// 40 ms at 0 and none at 10 ms, on a line: a packet sent at 5 ms would take 20 ms, and arrives with the one before it, at 40 ms.
+    #[test]
+    fn delays_follow_a_trace_and_keep_the_order() {
+        let trace = Samples::delays(&[(0.0, 0.04), (0.01, 0.0)], Interpolation::Linear, false).expect("samples");
+        let mut wire = wire(&Link { delay_trace: Some(trace), delay: MS, ..Link::default() });
+        assert_eq!([0, 5, 10, 39, 41].map(|sent| wire.arrival(sent * MS)), [40, 40, 40, 40, 41].map(|ms| ms * MS));
+    }
+
     /// Packets each millisecond with a delay from 0 to 10 ms. One with a delay of x ms is overtaken by none of those behind it with probability
     /// (1 - (x - 1)/10) (1 - (x - 2)/10) ..., which is 0.413 in the mean over x.
     #[test]
@@ -133,7 +145,8 @@ mod tests {
         let jitter = scenario::Jitter { reorder: true, ..scenario::Jitter::of(model, 5 * MS) };
         let mut wire = wire(&Link { jitter: Some(jitter), delay: MS, ..Link::default() });
         let arrivals: Vec<Nanos> = (0..100_000).map(|n| wire.arrival(n * MS)).collect();
-        let overtaken = arrivals.windows(11).filter(|window| window[1..].iter().any(|later| *later < window[0])).count();
+        let overtaken =
+            arrivals.windows(11).filter(|window| window[1..].iter().any(|later| *later < window[0])).count();
         assert!((58_200..=59_200).contains(&overtaken), "{overtaken}");
         let late = arrivals.iter().zip(0..).map(|(&at, n)| at - (n + 1) * MS);
         assert!(late.clone().all(|late| late <= 10 * MS) && late.max() > Some(9_990_000));

@@ -142,7 +142,7 @@ impl Port {
             return;
         }
         let full = !CALM && !self.has_room(now, size);
-        if !SIMPLE && !full && self.lost_on_the_wire() {
+        if !SIMPLE && !full && self.lost_on_the_wire(now) {
             self.lost.push(self.stock.lose(known.place));
             if self.transmitter.rests() {
                 self.sojourn += i128::from(now);
@@ -335,8 +335,8 @@ impl Port {
     }
 
     /// Decided when a packet comes, as `fifo.rs` does.
-    pub(super) fn lost_on_the_wire(&mut self) -> bool {
-        let lost = self.losses.take_next(self.totals.arrived);
+    pub(super) fn lost_on_the_wire(&mut self, now: Nanos) -> bool {
+        let lost = self.losses.take_next(now, self.totals.arrived);
         self.totals.wire_lost += u64::from(lost);
         lost
     }
