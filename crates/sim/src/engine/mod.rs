@@ -224,7 +224,7 @@ impl<P: Policy> Engine<P> {
     fn on_ack(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         if flow.source.is_some() {
-            return self.on_ack_of_source(packet);
+            return self.on_ack_of_source(*packet);
         }
         let Some(now) = self.transit.hand_over(flow, packet) else { return };
         if flow.sender.finished() {
