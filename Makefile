@@ -138,8 +138,10 @@ prose/node_modules/.installed: prose/package-lock.json
 	cd prose && npm ci --silent --no-audit --no-fund
 	@touch $@
 
-lint-adapters: ## Format and clippy of the adapters, which need a newer Rust and build QUIC libraries.
+lint-adapters: ## Format and clippy of the adapters, which need a newer Rust and build QUIC libraries, and of the benchmark.
 	cd adapters && cargo fmt --all --check && cargo clippy --workspace --all-targets --locked --target-dir ../target -- --deny warnings
+	cargo fmt --check --manifest-path benchmarks/engine/Cargo.toml
+	cargo clippy --manifest-path benchmarks/engine/Cargo.toml --all-targets --locked --target-dir target -- --deny warnings
 
 test-adapters: build ## The tests of the adapters to QUIC libraries.
 	cd adapters && cargo test --locked --target-dir ../target
@@ -176,7 +178,7 @@ speed: build setup ## Packets per second, compared with ns-2.
 	$(BIN)/python -m benchmarks.speed
 
 speed-core: ## Speed of the engine alone: criterion, instructions per packet (valgrind), large windows, modern queues.
-	cargo bench --locked --package fullpipe-sim
+	cargo bench --locked --manifest-path benchmarks/engine/Cargo.toml --target-dir target
 	$(PYTHON) -m benchmarks.speed.instructions
 	$(PYTHON) -m benchmarks.speed.windows
 	$(PYTHON) -m benchmarks.speed.modern

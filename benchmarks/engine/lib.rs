@@ -1,0 +1,1 @@
+//! Benchmark of the engine: `make speed-core`.
