@@ -26,7 +26,7 @@ def command(controller: str, rules: str, program: str | None, explain: str | Non
     an equation (level EQ), fails.
 
     CONTROLLER is a name, a table such as '{ name = "cubic", beta = 0.8 }', FILE.py or FILE.py:CLASS for a custom
-    algorithm, or FILE.o for a kernel object file.
+    algorithm, FILE.so or FILE.so:NAME for a controller of a shared library, or FILE.o for a kernel object file.
     """
     with progress_bar("conform", "rules") as progress:
         found = conform(algorithm_in(controller.strip()), rules, rule=explain, program=program, progress=progress)

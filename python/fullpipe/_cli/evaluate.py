@@ -64,7 +64,7 @@ def command(
     and CUBIC with the worse mean. Exit status 1 if a run fails.
 
     ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for a custom
-    algorithm, or FILE.o for a kernel object file.
+    algorithm, FILE.so or FILE.so:NAME for a controller of a shared library, or FILE.o for a kernel object file.
     """
     output.check()
     parts = None if only is None else words(only)

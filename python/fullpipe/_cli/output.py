@@ -63,20 +63,21 @@ def algorithms_option(
         metavar=metavar,
         shell_complete=completed,
         callback=declared,
-        help=f"{what} FILE.py or FILE.py:CLASS is a custom algorithm, FILE.o a kernel object file; a table "
-        "such as '{ name = \"vegas\", alpha = 2 }' sets parameters.",
+        help=f"{what} FILE.py or FILE.py:CLASS is a custom algorithm, FILE.so or FILE.so:NAME a controller of a shared "
+        "library, FILE.o a kernel object file; a table such as "
+        "'{ name = \"vegas\", alpha = 2 }' sets parameters.",
     )
 
 
 def declared(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
-    """Algorithms of an option. Each file of Python code, ``aimd.py`` or ``aimd.py:Aimd``, is run, and the algorithms
-    that it declares replace its name.
+    """Algorithms of an option. Each file of Python code, ``aimd.py`` or ``aimd.py:Aimd``, is run, each library,
+    ``libmine.so`` or ``libmine.so:mine``, is loaded, and the algorithms that they declare replace their names.
     """
     return None if text is None else _with_declared(text)
 
 
 def _with_declared(text: str) -> str:
-    if ".py" not in text:
+    if "." not in text:
         return text
     from fullpipe.custom.arguments import load_algorithms
 

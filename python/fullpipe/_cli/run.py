@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from fullpipe._cli.output import progress_bar, seed_option, warn, warn_otherwise
+from fullpipe._cli.output import algorithm_in, algorithms_option, progress_bar, seed_option, warn, warn_otherwise
 from fullpipe._cli.results import Output, engine_options, memory_option, output_options
 from fullpipe._cli.scenarios import load, scenario_options
+from fullpipe.custom.arguments import as_algorithm
 from fullpipe.runs.engines import ENGINES, run_many
 
 __all__ = ["command"]
@@ -14,6 +15,7 @@ __all__ = ["command"]
 
 @click.command("run")
 @scenario_options
+@algorithms_option("A", "The algorithm of all flows, instead of the scenario's.", required=False)
 @seed_option
 @engine_options(ENGINES[0], f"Engine that runs the scenario: {' or '.join(ENGINES)}.")
 @memory_option
@@ -25,6 +27,7 @@ def command(
     file: str,
     settings: tuple[str, ...],
     duration: str | None,
+    algorithms: str | None,
     seed: int | None,
     engine: str,
     kernel: str | None,
@@ -33,6 +36,8 @@ def command(
 ) -> None:
     """Run the scenario in FILE: metrics per link and per flow."""
     scenario = load(file, settings, duration, seed)
+    if algorithms is not None:
+        scenario = scenario.set({"flows.algorithm": as_algorithm(algorithm_in(algorithms.strip()))})
     output.check()
     warn(scenario)
     with progress_bar(file) as progress:

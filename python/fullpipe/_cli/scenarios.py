@@ -35,11 +35,11 @@ def scenario_options(command: Command) -> Command:
         "--load",
         "_loaded",
         multiple=True,
-        metavar="FILE.py",
+        metavar="FILE",
         expose_value=False,
         is_eager=True,
         callback=_load_code,
-        help="Load FILE.py first, so that the scenario can use its algorithms.",
+        help="Load FILE.py, FILE.so, or FILE.so:NAME first, so that the scenario can use its algorithms.",
     )(command)
     command = click.option(
         "--set",
@@ -53,10 +53,15 @@ def scenario_options(command: Command) -> Command:
 
 def _load_code(_context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> None:
     from fullpipe.custom.files import load_file
+    from fullpipe.custom.library import SUFFIXES, declare
 
     with code_of_others():
-        for file in files:
-            load_file(file)
+        for what in files:
+            file, _, name = what.partition(":")
+            if file.endswith(SUFFIXES):
+                declare(file, name or None)
+            else:
+                load_file(what)
 
 
 def load(file: str, settings: tuple[str, ...], duration: str | None, seed: int | None = None) -> Scenario:
