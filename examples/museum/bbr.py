@@ -1,7 +1,8 @@
 """A small BBR with faults from public issue trackers.
 
 It has the states, the filters, and the gains of draft-ietf-ccwg-bbr, and a simple response to loss. The parameter
-``fault`` is the number of the entry of the museum; 0 for none.
+``fault`` is the number of the entry of the museum; 0 for none. From 100 on, it is 100 and the number of a rule of
+``fullpipe conform --rules bbr``, for example 107 for B07.
 """
 
 import math
@@ -42,6 +43,9 @@ class Bbr:
         self._cycle, self._cycle_at_s = 2, 0.0
         self._done_at_s = None
         self._limited_until = -1
+        self._restarts = False
+        self._lost, self._ranges, self._last_lost, self._delivered = 0, 0, -2, 0
+        self._recovery_round = None
 
     def on_ack(self, flow, ack):
         """Model, state, and control parameters, in the order of the draft (5.2.3)."""
@@ -50,8 +54,18 @@ class Bbr:
         self._advance(flow, ack)
         self._control(flow, ack)
 
+    def on_sent(self, flow, sent):
+        """A restart from idle counts as a drained queue (5.4.1)."""
+        self._restarts = self._restarts or (sent.in_flight == sent.bytes and sent.app_limited)
+
+    def on_lost(self, flow, lost):
+        """Lost packets of this round, and their ranges (5.3.1.3)."""
+        self._ranges += lost.number != self._last_lost + 1 or self.fault == 102
+        self._lost, self._last_lost = self._lost + 1, lost.number
+
     def on_congestion(self, flow, signal):
         """A loss shows that the pipe is full: larger, older samples no longer count."""
+        self._recovery_round = self._round
         if self._is_full:
             self._samples = self._samples[-1:]
         if signal == fullpipe.Signal.TIMEOUT:
@@ -76,21 +90,35 @@ class Bbr:
         is_due = now_s > self._probed_at_s + 5.0
         if ack.rtt_s > 0 and (ack.rtt_s < self._min_rtt_s or now_s > self._min_rtt_at_s + 10.0):
             self._min_rtt_s, self._min_rtt_at_s = ack.rtt_s, now_s
-        if self.phase == STARTUP and ack.round_start:
-            self._full_rounds += 1
-            if self._bw >= 1.25 * self._full_bw:
-                self._full_bw, self._full_rounds = self._bw, 0
-            self._is_full = self._full_rounds >= 3
-            self.phase = DRAIN if self._is_full else STARTUP
+        if ack.round_start:
+            if self.phase == STARTUP:
+                self._check_full(flow, ack)
+            self._recovery_round = self._recovery_round if flow.in_recovery else None
+            self._lost, self._ranges, self._delivered = 0, 0, flow.delivered
         if self.phase == DRAIN and flow.in_flight <= self._bdp():
             self._start_cycle(now_s)
         if self.phase in (UP, DOWN, CRUISE) and now_s > self._cycle_at_s + self._min_rtt_s:
             self._cycle, self._cycle_at_s = (self._cycle + 1) % len(CYCLE), now_s
             self.phase = CYCLE[self._cycle][0]
-        if is_due and self.phase in (UP, DOWN, CRUISE):
+        if is_due and self._restarts and self.fault != 111:
+            self._probed_at_s = now_s
+        elif is_due and self.phase != PROBE_RTT:
             self.phase, self._done_at_s = PROBE_RTT, None
+        self._restarts = False
         if self.phase == PROBE_RTT:
             self._probe_rtt(flow)
+
+    def _check_full(self, flow, ack):
+        """End of Startup by a plateau, or by loss (5.3.1.2, 5.3.1.3)."""
+        if not ack.is_app_limited or self.fault == 107:
+            self._full_rounds += 1
+            if self._bw >= 1.25 * self._full_bw:
+                self._full_bw, self._full_rounds = self._bw, 0
+        sent = flow.delivered - self._delivered + self._lost
+        recovers = self._recovery_round is not None and self._round > self._recovery_round
+        high_loss = recovers and self._ranges >= 6 and self._lost > 0.02 * sent
+        self._is_full = self._full_rounds >= 3 or high_loss
+        self.phase = DRAIN if self._is_full else STARTUP
 
     def _probe_rtt(self, flow):
         """5.3.4.3: 200 ms with half a BDP, at least four packets."""
@@ -101,7 +129,10 @@ class Bbr:
             self._done_at_s = flow.now_s + 0.2
         elif self._done_at_s is not None and flow.now_s > self._done_at_s:
             self._probed_at_s = flow.now_s
-            self._start_cycle(flow.now_s)
+            if self._is_full or self.fault == 120:
+                self._start_cycle(flow.now_s)
+            else:
+                self.phase = STARTUP
 
     def _start_cycle(self, now_s):
         self._cycle, self._cycle_at_s, self.phase = 2, now_s, CRUISE

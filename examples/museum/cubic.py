@@ -35,6 +35,9 @@ class Cubic:
         is_idle = self.fault == 25 and flow.in_flight == 0 and self.cwnd <= 4
         paused = flow.now_s - self._last_ack if is_idle or not flow.cwnd_limited else 0.0
         self._last_ack = flow.now_s
+        if self.fault == 4 and self.cwnd < self.ssthresh:
+            self.cwnd += ack.acked  # also of a window that is not used
+            return
         if self._epoch is not None:
             self._epoch += paused
         if ack.credit == 0 or flow.in_recovery or not flow.cwnd_limited:
@@ -63,8 +66,14 @@ class Cubic:
 
     def on_congestion(self, flow, signal):
         """Sections 4.6 to 4.8."""
-        w = self.cwnd if flow.cwnd_limited else min(self.cwnd, float(flow.flight_size))
-        self._reduce(w, flow, signal)
+        used = flow.cwnd_limited or self.fault == 4
+        self._reduce(self.cwnd if used else min(self.cwnd, float(flow.flight_size)), flow, signal)
+
+    def on_sent(self, flow, sent):
+        """The first packet after an idle time, which does not count for the curve (section 5.8)."""
+        if sent.in_flight == sent.bytes and self._epoch is not None and self.fault != 21:
+            self._epoch += flow.now_s - self._last_ack
+            self._last_ack = flow.now_s
 
     def on_lost(self, flow, _lost):
         """A cut for each lost packet is a fault."""

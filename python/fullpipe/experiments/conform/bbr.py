@@ -201,13 +201,72 @@ def policed(bench: Bench) -> float:
     return float(metrics["loss_rate"]) if metrics["goodput_bps"] >= 9e6 else 1.0
 
 
-APP_LIMITED = "an application-limited flow"
+RTT_S = 0.04
+"""Round-trip time of most rules without a queue."""
+
+LOSS_S = 2.0
+"""First loss of an application-limited flow in Startup."""
+
+
+def startup_exit(bench: Bench, bursts: Sequence[tuple[float, float]]) -> float | None:
+    """Time at which a sender leaves Startup, if it does. The application writes 100 packets per round trip, and all
+    packets in some bursts are lost.
+    """
+    times = [(time_s, loss) for at_s, long_s in bursts for time_s, loss in ((at_s, 0.999999), (at_s + long_s, 0))]
+    schedule = [{"at": f"{time_s:.4f} s", "loss": loss} for time_s, loss in times]
+    link = {**LINK, "schedule": schedule, "reverse": {"schedule": []}}
+    series = bench.run(link, 2.4, source={"rate": "30 Mbit/s"}, scenario={"packet_size": 1500})
+    left_s = next((time_s for time_s, phase in shown(series) if phase != STARTUP), None)
+    if left_s is not None and left_s < LOSS_S:
+        raise Skip("the controller leaves Startup although the application limits it")
+    return left_s
+
+
+def loss_exit(bench: Bench) -> float:
+    """Every 12th packet is lost for three round trips: round trips from the first loss to the end of Startup. Losses
+    are found after one round trip, and recovery lasts one. A burst of eight packets must not end Startup.
+    """
+    if startup_exit(bench, [(LOSS_S, 0.0032)]) is not None:
+        return math.inf
+    left_s = startup_exit(bench, [(LOSS_S + 0.0048 * i, 0.0004) for i in range(25)])
+    return math.inf if left_s is None else (left_s - LOSS_S) / RTT_S
+
+
+def limited(bench: Bench) -> list[tuple[float, ...]]:
+    """The application writes 5 Mbit/s. The round-trip time rises by 1 ms at 0.1 s, so that ProbeRTT is due."""
+    link = {**LINK, "schedule": [{"at": "0.1 s", "delay": "21 ms"}]}
+    return shown(bench.run(link, 14.0, source={"rate": "5 Mbit/s"}))
+
+
+def limited_startup(bench: Bench) -> float:
+    """Part of 14 s that the sender is in Startup or ProbeRTT. No sample shows a plateau."""
+    phases = [phase for _, phase in limited(bench)]
+    return sum(phase in (STARTUP, PROBE_RTT) for phase in phases) / len(phases)
+
+
+def probe_in_startup(bench: Bench) -> float:
+    """1 if the sender is in Startup again after its first ProbeRTT."""
+    rows = limited(bench)
+    stays = spans(rows, PROBE_RTT)
+    if not stays or rows[0][1] != STARTUP:
+        raise Skip("the controller is not in ProbeRTT before it leaves Startup")
+    return float(next(phase for time_s, phase in rows if time_s >= stays[0][1]) == STARTUP)
+
+
+def probe_after_idle(bench: Bench) -> float:
+    """Part of the 0.5 s after an idle time of 6 s that the sender is in ProbeRTT, which was due meanwhile."""
+    source = {"on": "8 s", "off": "6 s", "rate": "unlimited"}
+    rows = [row for row in shown(bench.run(LINK, 14.5, source=source)) if row[0] > 14.0]
+    return sum(phase == PROBE_RTT for _, phase in rows) / len(rows)
+
+
+APP_LIMITED_STATE = "a flow that the application limits from a given state on"
 AT_STATE = "a loss or a change of the path at a given state"
 DRAFT = "draft-ietf-ccwg-bbr"
 
 RULES = (
     Rule("B01", f"{DRAFT}, A.1, 5.3.1.2", "MUST", "plateau at the end of Startup", "RTT", 2.0, 5.0, plateau),
-    Rule("B02", f"{DRAFT}, A.2", "MUST", "exit from Startup by loss", "RTT", None, 2.0, needs(APP_LIMITED)),
+    Rule("B02", f"{DRAFT}, A.2", "MUST", "exit from Startup by loss", "RTT", None, 4.0, loss_exit),
     Rule("B03", f"{DRAFT}, A.3", "MUST", "pacing gain of Drain", "1", 0.49, 0.51, drain_gain),
     Rule("B04", f"{DRAFT}, A.4", "MUST", "rounds in Drain", "RTT", 3.0, 4.0, needs(AT_STATE)),
     Rule("B05", f"{DRAFT}, A.5", "MUST", "rounds of a plateau in ProbeBW_UP", "RTT", 3.0, None, needs(AT_STATE)),
@@ -219,13 +278,13 @@ RULES = (
         "1",
         1.0,
         1.0,
-        needs(APP_LIMITED),
+        needs(APP_LIMITED_STATE),
     ),
-    Rule("B07", f"{DRAFT}, A.7", "MUST", "Startup while application-limited", "1", 1.0, 1.0, needs(APP_LIMITED)),
+    Rule("B07", f"{DRAFT}, A.7", "MUST", "Startup while application-limited", "1", 1.0, 1.0, limited_startup),
     Rule("B08", f"{DRAFT}, A.8", "MUST", "pacing gain of ProbeBW_DOWN", "1", 0.89, 0.91, down_gain),
     Rule("B09", f"{DRAFT}, A.9", "MUST", "REFILL without CRUISE", "s", 2.0, 3.0, needs(AT_STATE)),
     Rule("B10", f"{DRAFT}, A.10", "MUST", "longest stay in ProbeRTT", "s", 0.2, 0.5, probe_duration),
-    Rule("B11", f"{DRAFT}, A.11", "MUST", "ProbeRTT after idle", "1", 0.0, 0.0, needs(APP_LIMITED)),
+    Rule("B11", f"{DRAFT}, A.11", "MUST", "ProbeRTT after idle", "1", 0.0, 0.0, probe_after_idle),
     Rule(
         "B12",
         f"{DRAFT}, A.12",
@@ -276,9 +335,9 @@ RULES = (
     Rule(
         "B19", f"{DRAFT}, A.19", "MUST", "undo of a spurious timeout", "1", 1.0, None, needs("ACKs held for a timeout")
     ),
-    Rule("B20", f"{DRAFT}, A.20", "MUST", "ProbeRTT in Startup", "1", 1.0, 1.0, needs(APP_LIMITED)),
+    Rule("B20", f"{DRAFT}, A.20", "MUST", "ProbeRTT in Startup", "1", 1.0, 1.0, probe_in_startup),
     Rule("B21", f"{DRAFT}, A.21", "MUST", "inflight_longterm after loss in ProbeBW_UP", "1", 0.7, 1.0, needs(AT_STATE)),
-    Rule("B22", f"{DRAFT}, A.22", "MUST", "max_bw after a pause in REFILL", "1", 1.0, 1.0, needs(APP_LIMITED)),
+    Rule("B22", f"{DRAFT}, A.22", "MUST", "max_bw after a pause in REFILL", "1", 1.0, 1.0, needs(APP_LIMITED_STATE)),
     Rule("S1", f"{DRAFT}, 5.3.1.1", "MUST", "pacing gain of Startup", "1", 2.74, 2.80, startup_gain),
     Rule(
         "S2", f"{DRAFT}, 5.6.2", "MUST", "smallest ratio of successive pacing rates in Startup", "1", 1.0, None, rising
