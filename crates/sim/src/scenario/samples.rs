@@ -240,7 +240,7 @@ mod tests {
         Samples::delays(rows, interpolation, repeats).expect("samples")
     }
 
-    /// (0 s, 20 ms), (10 s, 40 ms): 25 ms at 2.5 s on the line, 20 ms without it; 40 ms stay, or all begins anew.
+    /// (0 s, 20 ms), (10 s, 40 ms): 25 ms at 2.5 s on the line, 20 ms without it; then 40 ms stay, or the rows repeat.
     #[test]
     fn values_are_on_the_line_or_hold() {
         let rows = [(0.0, 0.02), (10.0, 0.04)];

@@ -41,7 +41,7 @@ pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<Vec
     Ok(paths.into_iter().map(over).collect())
 }
 
-/// An entry of `[[udp]]`: sources for each path that its members take, with names of their own.
+/// An entry of `[[udp]]`: sources for each path that its members take, with separate names.
 pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Vec<Udp>, Problem> {
     let reader = Reader::new(table, place.clone(), keys::names(&[UDP, TRAFFIC]))?;
     let rate = reader.quantity("rate", &RATE, limits::RATE)?;
