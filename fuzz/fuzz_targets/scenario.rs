@@ -46,7 +46,7 @@ fn is_small(scenario: &Scenario) -> bool {
 
 /// How many queues a link's discipline keeps.
 fn queues(link: &Link) -> u64 {
-    if link.queue.info.name == "fq-codel" { link.queue.whole("flows") } else { 1 }
+    if ["fq-codel", "fq-pie"].contains(&link.queue.info.name) { link.queue.whole("flows") } else { 1 }
 }
 
 fn assert_consistent(scenario: &Scenario) {

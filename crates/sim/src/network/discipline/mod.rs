@@ -9,6 +9,7 @@ mod drop_tail;
 mod dualpi2;
 pub mod flow_hash;
 mod fq_codel;
+mod fq_pie;
 mod outlet;
 mod packets;
 pub mod params;
@@ -30,6 +31,7 @@ use drop_tail::DropTail;
 use dualpi2::DualPi2;
 use flow_hash::FlowHash;
 use fq_codel::FqCodel;
+use fq_pie::FqPie;
 use fullpipe_cc::Nanos;
 pub use params::{Info, Settings};
 use pie::Pie;
@@ -146,6 +148,7 @@ disciplines! {
     Codel = codel::INFO, Codel::new;
     FqCodel = fq_codel::INFO, FqCodel::new;
     Pie = pie::INFO, Pie::new;
+    FqPie = fq_pie::INFO, FqPie::new;
     DualPi2 = dualpi2::INFO, DualPi2::new;
     Step = step::INFO, Step::new;
 }
@@ -173,7 +176,8 @@ impl Settings {
 
     /// Number of queues that flows are hashed into; `None` for a discipline that does not separate flows.
     pub fn flow_queues(&self) -> Option<usize> {
-        (self.info.name == fq_codel::INFO.name).then(|| self.whole("flows") as usize)
+        let separates = [fq_codel::INFO.name, fq_pie::INFO.name].contains(&self.info.name);
+        separates.then(|| self.whole("flows") as usize)
     }
 
     /// Whether it marks ECN-capable packets.

@@ -51,49 +51,17 @@ pub static INFO: Info = Info {
             "Whose defaults hold for delay, decay_factor and long_delay_step.",
         )
         .source("RFC 8033; Linux 6.1, net/sched/sch_pie.c"),
-        Param::time("target", 15 * MILLISECOND, MICROSECOND, 1000 * SECOND, "Queueing delay aimed for, QDELAY_REF.")
-            .source("RFC 8033 section 4.2"),
-        Param::time(
-            "update",
-            15 * MILLISECOND,
-            100 * MICROSECOND,
-            1000 * SECOND,
-            "Time from one update of the drop probability to the next, T_UPDATE.",
-        )
-        .source("RFC 8033 section 4.2"),
-        Param::number("alpha", 0.125, 1e-3, 1e6, "Gain of the delay beyond target, per second.")
-            .source("RFC 8033 appendix A: 1/8"),
-        Param::number("beta", 1.25, 0.0, 1e6, "Gain of the change of the delay, per second.")
-            .source("RFC 8033 appendix A: 1 + 1/4"),
-        Param::time("max_burst", 150 * MILLISECOND, 0, 1000 * SECOND, "How long a burst is let in whole, MAX_BURST.")
-            .source("RFC 8033 section 4.4"),
-        Param::flag(
-            "ecn",
-            false,
-            "Marks ECN-capable packets instead of dropping them while p is below ecn_threshold.",
-        )
-        .source("RFC 8033 section 5.1 leaves it open; off in Linux"),
-        Param::number(
-            "ecn_threshold",
-            0.1,
-            0.0,
-            1.0,
-            "Drop probability from which on ECN-capable packets are dropped too, mark_ecnth.",
-        )
-        .source("RFC 8033 section 5.1"),
-        Param::flag("derandomize", true, "Keeps drops from coming close to each other or far apart.")
-            .source("RFC 8033 section 5.4"),
-        Param::flag("cap_step", true, "From p = 0.1 on, no update adds more than 0.02.")
-            .source("RFC 8033 section 5.5"),
-        Param::choice(
-            "decay",
-            &["empty", "half-target"],
-            "p decays where two updates in a row find a delay of 0, or find delays below half the target.",
-        )
-        .source("RFC 8033 section 4.2; appendix B"),
-        Param::number("decay_factor", 0.98, 0.0, 1.0, "What a decay leaves of p: 0.98, in Linux 63/64.")
-            .variants(&[("linux", Value::Number(63.0 / 64.0))])
-            .source("RFC 8033 section 4.2; Linux 6.1"),
+        TARGET,
+        UPDATE,
+        ALPHA,
+        BETA,
+        MAX_BURST,
+        ECN,
+        ECN_THRESHOLD,
+        DERANDOMIZE,
+        CAP_STEP,
+        DECAY,
+        DECAY_FACTOR,
         Param::choice(
             "delay",
             &["rate", "timestamp"],
@@ -101,42 +69,114 @@ pub static INFO: Info = Info {
         )
         .variants(&[("linux", Value::Name("timestamp"))])
         .source("RFC 8033 section 4.3; Linux 6.1"),
-        Param::flag(
-            "long_delay_step",
-            false,
-            "An update that finds more than 250 ms adds 0.02 more to p; on in Linux.",
-        )
-        .variants(&[("linux", Value::Flag(true))])
-        .source("Linux 6.1; RFC 8033 has none"),
+        LONG_DELAY_STEP,
     ],
     marks: |settings| settings.flag("ecn"),
     conflict: |_| None,
 };
 
-/// See the head of the file.
+/// Parameter `target`.
+pub const TARGET: Param =
+    Param::time("target", 15 * MILLISECOND, MICROSECOND, 1000 * SECOND, "Queueing delay aimed for, QDELAY_REF.")
+        .source("RFC 8033 section 4.2");
+
+/// Parameter `update`.
+pub const UPDATE: Param = Param::time(
+    "update",
+    15 * MILLISECOND,
+    100 * MICROSECOND,
+    1000 * SECOND,
+    "Time from one update of the drop probability to the next, T_UPDATE.",
+)
+.source("RFC 8033 section 4.2");
+
+/// Parameter `alpha`.
+pub const ALPHA: Param = Param::number("alpha", 0.125, 1e-3, 1e6, "Gain of the delay beyond target, per second.")
+    .source("RFC 8033 appendix A: 1/8");
+
+/// Parameter `beta`.
+pub const BETA: Param = Param::number("beta", 1.25, 0.0, 1e6, "Gain of the change of the delay, per second.")
+    .source("RFC 8033 appendix A: 1 + 1/4");
+
+/// Parameter `max_burst`.
+pub const MAX_BURST: Param =
+    Param::time("max_burst", 150 * MILLISECOND, 0, 1000 * SECOND, "How long a burst is let in whole, MAX_BURST.")
+        .source("RFC 8033 section 4.4");
+
+/// Parameter `ecn`.
+pub const ECN: Param =
+    Param::flag("ecn", false, "Marks ECN-capable packets instead of dropping them while p is below ecn_threshold.")
+        .source("RFC 8033 section 5.1 leaves it open; off in Linux");
+
+/// Parameter `ecn_threshold`.
+pub const ECN_THRESHOLD: Param = Param::number(
+    "ecn_threshold",
+    0.1,
+    0.0,
+    1.0,
+    "Drop probability from which on ECN-capable packets are dropped too, mark_ecnth.",
+)
+.source("RFC 8033 section 5.1");
+
+/// Parameter `derandomize`.
+pub const DERANDOMIZE: Param =
+    Param::flag("derandomize", true, "Keeps drops from coming close to each other or far apart.")
+        .source("RFC 8033 section 5.4");
+
+/// Parameter `cap_step`.
+pub const CAP_STEP: Param =
+    Param::flag("cap_step", true, "From p = 0.1 on, no update adds more than 0.02.").source("RFC 8033 section 5.5");
+
+/// Parameter `decay`.
+pub const DECAY: Param = Param::choice(
+    "decay",
+    &["empty", "half-target"],
+    "p decays where two updates in a row find a delay of 0, or find delays below half the target.",
+)
+.source("RFC 8033 section 4.2; appendix B");
+
+/// Parameter `decay_factor`.
+pub const DECAY_FACTOR: Param =
+    Param::number("decay_factor", 0.98, 0.0, 1.0, "What a decay leaves of p: 0.98, in Linux 63/64.")
+        .variants(&[("linux", Value::Number(63.0 / 64.0))])
+        .source("RFC 8033 section 4.2; Linux 6.1");
+
+/// Parameter `long_delay_step`.
+pub const LONG_DELAY_STEP: Param =
+    Param::flag("long_delay_step", false, "An update that finds more than 250 ms adds 0.02 more to p; on in Linux.")
+        .variants(&[("linux", Value::Flag(true))])
+        .source("Linux 6.1; RFC 8033 has none");
+
+/// PIE queue of one direction of a link.
 #[derive(Debug)]
 pub struct Pie {
-    law: PieLaw,
-    /// p.
-    probability: f64,
-    /// d_old, as of the last update.
-    previous_delay_s: f64,
-    burst_allowance: Nanos,
-    /// The p of the arrivals since the last drop added up.
-    accumulated: f64,
+    pub(super) law: PieLaw,
+    state: PieState,
     updates: Periodic,
-    /// The link's; while it is out, as before.
+    /// Rate of the link; the earlier rate during an outage.
     bytes_per_s: f64,
-    /// How long the last packet to leave had waited; 0 if it left none behind.
-    last_sojourn_s: f64,
     packet_size: u32,
     queue: Packets,
     rng: Rng,
 }
 
-/// Values of the parameters in a scenario.
+/// State of the controller of one queue.
+#[derive(Clone, Debug)]
+pub struct PieState {
+    /// p.
+    pub(super) probability: f64,
+    /// d_old, as of the last update.
+    previous_delay_s: f64,
+    burst_allowance: Nanos,
+    /// The p of the arrivals since the last drop added up.
+    accumulated: f64,
+    /// Waiting time of the last packet to leave; 0 if it left none behind.
+    last_sojourn_s: f64,
+}
+
+/// Parameters of the controller.
 #[derive(Debug)]
-struct PieLaw {
+pub struct PieLaw {
     target_s: f64,
     update: Nanos,
     alpha: f64,
@@ -153,7 +193,8 @@ struct PieLaw {
 }
 
 impl PieLaw {
-    fn new(settings: &Settings) -> PieLaw {
+    /// Law of these parameters; `timestamps` is the source of delays.
+    pub fn new(settings: &Settings, timestamps: bool) -> PieLaw {
         PieLaw {
             target_s: seconds(settings.time("target")),
             update: settings.time("update"),
@@ -166,7 +207,7 @@ impl PieLaw {
             cap_step: settings.flag("cap_step"),
             decay_below_half_target: settings.choice("decay") == "half-target",
             decay_factor: settings.number("decay_factor"),
-            timestamps: settings.choice("delay") == "timestamp",
+            timestamps,
             long_delay_step: settings.flag("long_delay_step"),
         }
     }
@@ -207,15 +248,11 @@ const ALWAYS_FROM: f64 = 8.5 - 1e-9;
 impl Pie {
     /// An empty one.
     pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Self {
-        let law = PieLaw::new(settings);
+        let law = PieLaw::new(settings, settings.choice("delay") == "timestamp");
         Pie {
-            probability: 0.0,
-            previous_delay_s: 0.0,
-            burst_allowance: law.max_burst,
-            accumulated: 0.0,
+            state: PieState::new(&law),
             updates: Periodic::new(law.update),
             bytes_per_s: f64::INFINITY,
-            last_sojourn_s: 0.0,
             packet_size,
             queue: Packets::default(),
             rng: Rng::new(seed, Purpose::Queue, Identity::NONE),
@@ -242,29 +279,98 @@ impl Pie {
 
     /// One update; whether those that follow it change nothing, before a packet comes or goes.
     fn update(&mut self) -> bool {
-        let before = (self.probability, self.previous_delay_s, self.burst_allowance);
         let delay_s = self.delay_s();
-        self.probability = self.law.updated(self.probability, delay_s, self.previous_delay_s);
-        self.previous_delay_s = delay_s;
-        self.burst_allowance = self.burst_allowance.saturating_sub(self.law.update);
-        before == (self.probability, self.previous_delay_s, self.burst_allowance)
+        self.state.update(&self.law, delay_s)
     }
 
     fn delay_s(&self) -> f64 {
-        if self.law.timestamps { self.last_sojourn_s } else { self.queue.bytes() as f64 / self.bytes_per_s }
+        if self.law.timestamps { self.state.last_sojourn_s } else { self.queue.bytes() as f64 / self.bytes_per_s }
+    }
+
+    fn load(&self) -> Load {
+        Load { delay_s: self.delay_s(), bytes: self.queue.bytes(), packet_size: self.packet_size }
+    }
+}
+
+/// Backlog of a queue that an arrival finds.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Queueing delay.
+    pub delay_s: f64,
+    /// Bytes that wait.
+    pub bytes: u64,
+    /// Mean packet size.
+    pub packet_size: u32,
+}
+
+impl PieState {
+    /// State of an empty queue.
+    pub fn new(law: &PieLaw) -> PieState {
+        PieState {
+            probability: 0.0,
+            previous_delay_s: 0.0,
+            burst_allowance: law.max_burst,
+            accumulated: 0.0,
+            last_sojourn_s: 0.0,
+        }
+    }
+
+    /// One update with this delay; whether another one would change nothing.
+    pub fn update(&mut self, law: &PieLaw, delay_s: f64) -> bool {
+        let before = (self.probability, self.previous_delay_s, self.burst_allowance);
+        self.probability = law.updated(self.probability, delay_s, self.previous_delay_s);
+        self.previous_delay_s = delay_s;
+        self.burst_allowance = self.burst_allowance.saturating_sub(law.update);
+        before == (self.probability, self.previous_delay_s, self.burst_allowance)
+    }
+
+    /// Whether updates change nothing but the burst allowance.
+    pub fn is_at_rest(&self) -> bool {
+        (self.probability, self.previous_delay_s, self.last_sojourn_s) == (0.0, 0.0, 0.0)
+    }
+
+    /// Delay of the last packet that left, by its timestamp.
+    pub fn last_sojourn_s(&self) -> f64 {
+        self.last_sojourn_s
+    }
+
+    /// A packet leaves that has waited `sojourn`; whether the queue is empty then.
+    pub fn on_departure(&mut self, sojourn: Nanos, is_empty: bool) {
+        self.last_sojourn_s = if is_empty { 0.0 } else { seconds(sojourn) };
+    }
+
+    /// Whether the packet at `place` is let in, which may be marked for it; otherwise it is dropped.
+    pub fn admits(
+        &mut self,
+        law: &PieLaw,
+        place: u32,
+        load: Load,
+        full: bool,
+        rng: &mut Rng,
+        stock: &mut Stock,
+    ) -> bool {
+        if full || self.chooses(law, load, rng) {
+            self.accumulated = 0.0;
+            let marks = !full && law.ecn && self.probability < law.ecn_threshold;
+            if !(marks && stock.mark(place)) {
+                stock.drop(place);
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether this arrival is to be dropped or marked.
-    fn chosen(&mut self) -> bool {
-        let half_target_s = self.law.target_s / 2.0;
-        if self.probability == 0.0 && self.delay_s() < half_target_s && self.previous_delay_s < half_target_s {
-            self.burst_allowance = self.law.max_burst;
+    fn chooses(&mut self, law: &PieLaw, load: Load, rng: &mut Rng) -> bool {
+        let half_target_s = law.target_s / 2.0;
+        if self.probability == 0.0 && load.delay_s < half_target_s && self.previous_delay_s < half_target_s {
+            self.burst_allowance = law.max_burst;
         }
         let spared = self.previous_delay_s < half_target_s && self.probability < HIGH_PROBABILITY;
-        if self.burst_allowance > 0 || spared || self.queue.bytes() <= 2 * u64::from(self.packet_size) {
+        if self.burst_allowance > 0 || spared || load.bytes <= 2 * u64::from(load.packet_size) {
             return false;
         }
-        if self.law.derandomize {
+        if law.derandomize {
             self.accumulated = if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };
             if self.accumulated < NEVER_BELOW {
                 return false;
@@ -273,7 +379,7 @@ impl Pie {
                 return true;
             }
         }
-        self.rng.unit() <= self.probability
+        rng.unit() <= self.probability
     }
 }
 
@@ -281,28 +387,25 @@ impl Discipline for Pie {
     fn enqueue(&mut self, known: Known, _class: u32, full: bool, stock: &mut Stock) {
         let now = known.entered;
         self.catch_up(now);
-        if full || self.chosen() {
-            self.accumulated = 0.0;
-            let marks = !full && self.law.ecn && self.probability < self.law.ecn_threshold;
-            if !(marks && stock.mark(known.place)) {
-                return stock.drop(known.place);
-            }
+        let load = self.load();
+        if self.state.admits(&self.law, known.place, load, full, &mut self.rng, stock) {
+            self.queue.push(known);
         }
-        self.queue.push(known);
     }
 
     fn lets_pass(&mut self, now: Nanos, _packet: &Packet, _size: u32) -> bool {
         self.catch_up(now);
-        let chosen = self.chosen();
+        let load = self.load();
+        let chosen = self.state.chooses(&self.law, load, &mut self.rng);
         debug_assert!(!chosen, "none of the first two packets is");
-        self.last_sojourn_s = 0.0;
+        self.state.on_departure(0, true);
         true
     }
 
     fn dequeue(&mut self, now: Nanos, _stock: &mut Stock) -> Option<Known> {
         self.catch_up(now);
         let known = self.queue.pop()?;
-        self.last_sojourn_s = if self.queue.is_empty() { 0.0 } else { seconds(now - known.entered) };
+        self.state.on_departure(now - known.entered, self.queue.is_empty());
         Some(known)
     }
 

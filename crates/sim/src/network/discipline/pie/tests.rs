@@ -24,7 +24,9 @@ fn filled(packets: usize, given: &[(&'static str, Value)]) -> Pie {
 
 /// One with 30 packets that no longer lets bursts in, with p as given and as long a delay before.
 fn congested(probability: f64, given: &[(&'static str, Value)]) -> Pie {
-    Pie { probability, previous_delay_s: 0.03, burst_allowance: 0, ..filled(30, given) }
+    let pie = filled(30, given);
+    let state = PieState { probability, previous_delay_s: 0.03, burst_allowance: 0, ..pie.state.clone() };
+    Pie { state, ..pie }
 }
 
 /// A delay of 30 ms for ever: 0.125 * 0.015 = 0.001875 an update, over 2048, 512, 128, 32, 8, 2 and 1.
@@ -33,11 +35,11 @@ fn a_constant_delay_raises_p_as_section_4_2_says() {
     let mut pie = congested(0.0, &[]);
     for expected in [9.155e-7, 1.831e-6, 5.493e-6, 9.155e-6] {
         pie.update();
-        assert!((pie.probability / expected - 1.0).abs() < 1e-3, "{}", pie.probability);
+        assert!((pie.state.probability / expected - 1.0).abs() < 1e-3, "{}", pie.state.probability);
     }
     let mut updates = 4;
     for (reached, after) in [(1e-5, 5), (1e-4, 11), (1e-3, 27), (0.01, 66), (0.1, 162), (1.0, 642)] {
-        while pie.probability < reached {
+        while pie.state.probability < reached {
             pie.update();
             updates += 1;
         }
@@ -101,27 +103,27 @@ fn a_burst_is_let_in_for_150_ms() {
 #[test]
 fn the_burst_allowance_begins_anew_once_congestion_is_over() {
     let mut pie = pie(&[]);
-    pie.burst_allowance = 0;
+    pie.state.burst_allowance = 0;
     // p is not 0.
-    pie.probability = 1e-9;
+    pie.state.probability = 1e-9;
     arrive(&mut pie, 0, Ecn::NotEct);
-    assert_eq!(pie.burst_allowance, 0);
-    pie.probability = 0.0;
+    assert_eq!(pie.state.burst_allowance, 0);
+    pie.state.probability = 0.0;
     // The delay of the last update was half the target.
-    pie.previous_delay_s = 0.0075;
+    pie.state.previous_delay_s = 0.0075;
     arrive(&mut pie, 0, Ecn::NotEct);
-    assert_eq!(pie.burst_allowance, 0);
-    pie.previous_delay_s = 0.0074;
+    assert_eq!(pie.state.burst_allowance, 0);
+    pie.state.previous_delay_s = 0.0074;
     arrive(&mut pie, 0, Ecn::NotEct);
-    assert_eq!(pie.burst_allowance, 150 * MILLISECOND);
+    assert_eq!(pie.state.burst_allowance, 150 * MILLISECOND);
     pie.update();
-    assert_eq!(pie.burst_allowance, 135 * MILLISECOND);
+    assert_eq!(pie.state.burst_allowance, 135 * MILLISECOND);
     // 7.5 ms wait now, half the target.
     (0..4).for_each(|_| drop(arrive(&mut pie, 0, Ecn::NotEct)));
     come(&mut pie, queued(0, 0, 500, Ecn::NotEct, 0), false, &mut Stock::default());
-    pie.burst_allowance = 0;
+    pie.state.burst_allowance = 0;
     arrive(&mut pie, 0, Ecn::NotEct);
-    assert_eq!(pie.burst_allowance, 0);
+    assert_eq!(pie.state.burst_allowance, 0);
 }
 
 /// Arrivals from one drop to the next with p = 0.01.
@@ -152,12 +154,14 @@ fn drops_are_neither_close_nor_far_apart() {
 #[test]
 fn an_uncongested_queue_drops_nothing() {
     // Two packets wait.
-    let mut pie = Pie { probability: 1.0, previous_delay_s: 1.0, burst_allowance: 0, ..filled(2, &[]) };
+    let mut pie = filled(2, &[]);
+    pie.state = PieState { probability: 1.0, previous_delay_s: 1.0, burst_allowance: 0, ..pie.state };
     assert!(arrive(&mut pie, 0, Ecn::NotEct).dropped.is_empty());
     assert_eq!(arrive(&mut pie, 0, Ecn::NotEct).dropped.len(), 1);
     // The last delay was below 7.5 ms, and p below 0.2; the third bound of the sum would have every one dropped.
     for (probability, previous_delay_s, dropped) in [(0.19, 0.0074, 0), (0.19, 0.0075, 1), (0.2, 0.0074, 1)] {
-        let mut pie = Pie { previous_delay_s, accumulated: 9.0, ..congested(probability, &[]) };
+        let mut pie = congested(probability, &[]);
+        (pie.state.previous_delay_s, pie.state.accumulated) = (previous_delay_s, 9.0);
         assert_eq!(arrive(&mut pie, 0, Ecn::NotEct).dropped.len(), dropped, "{probability} {previous_delay_s}");
     }
 }
@@ -174,19 +178,21 @@ fn ecn_marks_below_a_tenth() {
         (&[ecn, ("ecn_threshold", Value::Number(0.5))], 0.499, Ecn::Ect0, (0, 1)),
     ];
     for (given, probability, field, expected) in cases {
-        let mut pie = Pie { accumulated: 9.0, ..congested(probability, given) };
+        let mut pie = congested(probability, given);
+        pie.state.accumulated = 9.0;
         let stock = arrive(&mut pie, 0, field);
         assert_eq!((stock.dropped.len(), stock.marked), expected, "{given:?} {field:?}");
-        assert_eq!(pie.accumulated, 0.0);
+        assert_eq!(pie.state.accumulated, 0.0);
     }
 }
 
 #[test]
 fn a_full_buffer_drops_and_marks_nothing() {
-    let mut pie = Pie { accumulated: 9.0, ..congested(0.05, &[("ecn", Value::Flag(true))]) };
+    let mut pie = congested(0.05, &[("ecn", Value::Flag(true))]);
+    pie.state.accumulated = 9.0;
     let mut stock = Stock::default();
     come(&mut pie, queued(0, 0, 1000, Ecn::Ect0, 0), true, &mut stock);
-    assert_eq!((stock.dropped.len(), stock.marked, pie.accumulated, pie.queue.bytes()), (1, 0, 0.0, 30_000));
+    assert_eq!((stock.dropped.len(), stock.marked, pie.state.accumulated, pie.queue.bytes()), (1, 0, 0.0, 30_000));
 }
 
 #[test]
@@ -218,15 +224,16 @@ fn timestamps_tell_how_long_the_last_packet_had_waited() {
 /// A year has two thousand million updates: p stays at 0, stays at 1, or is in equilibrium.
 #[test]
 fn years_without_packets_take_no_time() {
-    let mut idle = Pie { probability: 1.0, ..pie(&[]) };
+    let mut idle = pie(&[]);
+    idle.state.probability = 1.0;
     idle.catch_up(Nanos::MAX / 2);
-    assert_eq!((idle.probability, idle.previous_delay_s, idle.burst_allowance), (0.0, 0.0, 0));
+    assert_eq!((idle.state.probability, idle.state.previous_delay_s, idle.state.burst_allowance), (0.0, 0.0, 0));
     for (waiting, probability) in [(30, 1.0), (1, 0.0), (15, 0.3)] {
-        let mut out =
-            Pie { probability: 0.3, previous_delay_s: f64::from(waiting) / 1e3, ..filled(waiting as usize, &[]) };
+        let mut out = filled(waiting as usize, &[]);
+        (out.state.probability, out.state.previous_delay_s) = (0.3, f64::from(waiting) / 1e3);
         out.set_rate(0, 0);
         out.catch_up(Nanos::MAX / 2);
-        assert_eq!(out.probability, probability, "{waiting} waiting");
+        assert_eq!(out.state.probability, probability, "{waiting} waiting");
     }
 }
 
