@@ -42,10 +42,10 @@ class Unpaced:
 
 @fullpipe.packet_algorithm("museum-ratchet")
 class Ratchet:
-    """AIMD in whole packets that restarts after idle time as RFC 5681 section 4.1 says, from an initial window of 10.
+    """AIMD in whole packets that restarts after idle time as in RFC 5681 section 4.1, from an initial window of 10.
 
-    With the fault it begins with 100 packets, halves its window after each idle time, and sets its threshold to that,
-    without a lower limit.
+    With the fault it begins with 100 packets. After each idle time it halves its window without a lower limit, and sets
+    its threshold to the result.
     """
 
     fault: float = 0.0

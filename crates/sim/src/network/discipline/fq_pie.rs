@@ -7,15 +7,15 @@
 //! - An arrival is dropped or marked by PIE with the probability, the delay, the backlog, and the burst allowance of its own queue. A
 //!   drop or a mark sets the queue's sum of probabilities to 0.
 //! - An arrival that finds the buffer full is dropped.
-//! - A queue that gets a packet while on no list goes to the end of the new queues, with `quantum` bytes of credit. The first new queue is
-//!   served, the first old one where there is none. A queue without credit gets `quantum` and goes to the end of the old ones. So does a new
+//! - A queue that gets a packet while on no list moves to the end of the new queues, with `quantum` bytes of credit. The first new queue is
+//!   served, the first old one where there is none. A queue without credit gets `quantum` and moves to the end of the old ones. So does a new
 //!   one found empty. An old one found empty leaves the lists.
 //! - Every `update`, each queue gets a new probability, also an empty one.
 //!
 //! # Deviations and choices
 //!
 //! - **The delay** of a queue is the waiting time of the last packet that left it, and 0 once it is empty, as in Linux. The rate at which a
-//!   queue is served depends on the other flows, so that a backlog over a rate says little.
+//!   queue is served depends on the other flows, so that a backlog over a rate is no measure of it.
 //! - **Linux** (`variant`) has the defaults that it has in `pie`. Its first update comes after 0.5 s, here at the next multiple of `update`. It
 //!   updates 2048 queues at a time without a pause, so that all change at one moment here.
 //! - **A new queue found empty**, and **a link that falls idle**: as in `fq-codel`.
@@ -158,7 +158,7 @@ impl FqPie {
         }
     }
 
-    /// One update of all queues; whether those that follow it change nothing, before a packet comes or goes. A queue at rest is left out: its
+    /// One update of all queues; whether those that follow it change nothing, before a packet enters or leaves. A queue at rest is left out: its
     /// burst allowance starts anew with the next packet.
     fn update(&mut self) -> bool {
         let (law, queues, mut rests) = (&self.law, &mut self.queues, true);
