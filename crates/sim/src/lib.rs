@@ -24,6 +24,7 @@
 pub mod catalogue;
 mod engine;
 pub mod files;
+pub mod links;
 mod memory;
 pub mod model;
 mod network;

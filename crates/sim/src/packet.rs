@@ -70,6 +70,11 @@ impl Marks {
         }
     }
 
+    /// The fields as one byte.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
     /// TCP's flag "congestion window reduced" (RFC 3168 section 6.1.2).
     pub fn cwr(self) -> bool {
         self.0 & 4 != 0
