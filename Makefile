@@ -115,7 +115,7 @@ records-speed: speed speed-core ## Packets per second, memory, instructions.
 lint: build prose-if-able ## Format, clippy, ruff, mypy, stubs, prose.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --package fullpipe-cc --package fullpipe-sim --package fullpipe-kernel --no-deps --locked
+	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --package fullpipe-cc --package fullpipe-abi --package fullpipe-net --package fullpipe-sim --package fullpipe-kernel --no-deps --locked
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports

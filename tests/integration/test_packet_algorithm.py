@@ -147,6 +147,38 @@ def test_a_class_without_a_required_method_is_refused(missing: str) -> None:
         fullpipe.packet_algorithm("lacking")(kind)
 
 
+def test_states_and_the_ack_frequency_of_a_class() -> None:
+    heard: list[tuple[int, int]] = []
+
+    @fullpipe.packet_algorithm("with-states")
+    class WithStates:
+        acks = 0
+
+        def on_packets_acked(self, path: Any, acked: Any, rtt: Any) -> None:
+            self.acks += 1
+
+        def on_packets_lost(self, path: Any, lost: Any, persistent: bool) -> None: ...
+
+        def on_ack_frequency(self, path: Any, threshold: int, max_ack_delay: int) -> None:
+            heard.append((threshold, max_ack_delay))
+
+        def window_bytes(self) -> int:
+            return 14720
+
+        def state(self) -> str:
+            return ("Startup", "Drain", "Other")[min(self.acks // 20, 2)]
+
+    flow = {"algorithm": "with-states", "transport": "quic"}
+    scenario = Scenario(**NETWORK, series_interval="5 ms", flows=[flow])
+    phases = fullpipe.run(scenario).series.column("phase").to_pylist()
+    assert {phase for phase in phases if phase == phase} == {0.0, 1.0}
+    assert heard == []
+    fullpipe.run(scenario.set({"flows.0.ack_every": 4}))
+    assert heard == [(3, 25_000_000)]
+    with pytest.raises(InputError, match="conflicts with the method state"):
+        fullpipe.packet_algorithm("twice", inspect=["phase"])(type("Twice", (WithStates,), {"phase": 0.0}))
+
+
 def test_a_misspelt_method_is_refused() -> None:
     names = ("window_bytes", "on_packets_acked", "on_packets_lost", "on_packet_send")
     kind = type("Misspelt", (), dict.fromkeys(names, lambda self, *_: 14720))
@@ -157,7 +189,7 @@ def test_a_misspelt_method_is_refused() -> None:
 @pytest.mark.parametrize(
     ("keys", "fault"),
     [
-        ({"ack_every": 10}, "ack_every"),
+        ({"ack_reorder": 10}, "ack_reorder"),
         ({"transport": "quic", "recovery": "sack"}, "recovery"),
         ({"transport": "quic", "ack_every": 0}, "ack_every"),
         ({"transport": "sctp"}, "transport"),

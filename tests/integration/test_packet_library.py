@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import pytest
 
 import fullpipe
-from conftest import Program
+from conftest import ROOT, Program
 from fullpipe import Scenario
 from fullpipe.custom import arguments
 from fullpipe.custom.compiled import HEADER
-from fullpipe.errors import InputError
+from fullpipe.errors import AlgorithmError, InputError
 from test_packet_algorithm import AIMD, NETWORK
 
 SOURCE = Path(__file__).parents[2] / "examples" / "packet_aimd.c"
@@ -50,12 +51,61 @@ def test_c_and_python_give_the_same_results(library: Path, tmp_path: Path, keys:
     assert figures(in_c, **keys) == figures(in_python, **keys)
 
 
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
+@pytest.mark.parametrize("transport", ["tcp", "quic"])
+def test_rust_c_and_python_have_equal_windows(library: Path, tmp_path: Path, transport: str) -> None:
+    target = ROOT / "target"
+    build = ["cargo", "build", "--quiet", "--locked", "--target-dir", str(target)]
+    subprocess.run(build, cwd=ROOT / "examples/packet-controller", check=True, timeout=600)
+    file = tmp_path / "equal.py"
+    file.write_text(AIMD.format(name="equal-aimd"))
+    rust = target / "debug/libpacket_controller.so"
+    windows = []
+    for what in (f"{rust}:rust-aimd", f"{library}:c-aimd", str(file)):
+        flow = {"algorithm": arguments.load_algorithms(what), "transport": transport}
+        scenario = Scenario(**{**NETWORK, "duration": "60 s"}, series_interval="1 ms", flows=[flow])
+        windows.append(fullpipe.run(scenario).series.column("cwnd_packets").to_pylist())
+    assert windows[0] == windows[1] == windows[2]
+    assert len(windows[0]) == 60_000
+
+
 def test_the_program_takes_a_library(library: Path, program: Program) -> None:
     scenario = library.with_name("s.toml")
     scenario.write_text(Scenario(**NETWORK, flows=[{"algorithm": "newreno", "transport": "quic"}]).to_toml())
     said = program("compare", str(scenario), "--algorithms", f"{library}:c-aimd,newreno", "--seeds", "2")
     assert said.returncode == 0, said.stderr
     assert "c-aimd" in said.stdout
+
+
+FREQUENCY = """
+static int frequency(void *state, const struct fullpipe_path *path, uint64_t threshold, uint64_t max_ack_delay)
+{
+	(void)state;
+	return (int)(threshold * 1000 + max_ack_delay / 1000000 + path->in_flight * 0);
+}
+
+static const char *name(void *state)
+{
+	return ((struct aimd *)state)->recovery_end ? "ProbeBW_UP" : "Startup";
+}
+
+static const struct fullpipe_packet_control control = {
+	.state_name = name,
+	.ack_frequency = frequency,
+"""
+"""Two optional functions of a library. The first returns its arguments in one number, which is a fault."""
+
+
+def test_optional_functions_of_a_library_are_called(tmp_path: Path) -> None:
+    source = tmp_path / "more.c"
+    text = SOURCE.read_text().replace("static const struct fullpipe_packet_control control = {", FREQUENCY)
+    source.write_text(text.replace('"c-aimd"', '"c-more"'))
+    algorithm = arguments.load_algorithms(f"{compiled(tmp_path / 'more', source)}")
+    scenario = Scenario(**NETWORK, series_interval="10 ms", flows=[{"algorithm": algorithm, "transport": "quic"}])
+    phases = fullpipe.run(scenario).series.column("phase").to_pylist()
+    assert set(phases) - {None} == {0.0, 5.0}
+    with pytest.raises(AlgorithmError, match="on_ack_frequency of the library returned 9007"):
+        fullpipe.run(scenario.set({"flows.0.ack_every": 10, "flows.0.ack_delay": "7 ms"}))
 
 
 def test_faults_of_a_library_are_named(library: Path, tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ mod _core {
     #[pymodule_export]
     use crate::packet_views::{AckedList, AckedView, LostList, PacketStart, PathView, RateView, RttView};
     #[pymodule_export]
+    use crate::packets::packet_methods;
+    #[pymodule_export]
     use crate::quantities::{quantity, units};
     #[pymodule_export]
     use crate::queues::queues;

@@ -1,162 +1,22 @@
 //! Packet-level controllers in shared libraries: version 2 of `include/fullpipe.h`.
 
 use crate::own::Failure;
-use fullpipe_cc::packets::{Acked, Event, Lost, PacketControl, Packets, Path, RateSample, Rtt, Sent};
+use fullpipe_abi::{ABI, CAcked, CPath, Library, NONE, State, Table};
+use fullpipe_cc::packets::{Acked, Event, Lost, PacketControl, Packets, Path, Rtt, Sent};
 use fullpipe_cc::params::{Group, Info, Kind, Params, Value};
 use fullpipe_cc::{CongestionControl, Nanos, Start};
 use fullpipe_sim::catalogue::{Definition, Parameter, kept};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Display;
 
-/// Version of the interface.
-const ABI: u32 = 2;
-/// Unknown time.
-const NONE: u64 = u64::MAX;
 /// Internals of a controller that the series can have.
 const MOST_SHOWN: usize = 64;
-
-/// `struct fullpipe_path`.
-#[repr(C)]
-struct CPath {
-    size: u64,
-    numbers: [u64; 18],
-    in_recovery: u8,
-    cwnd_limited: u8,
-    app_limited: u8,
-    reserved: [u8; 5],
-    datagram: u64,
-}
-
-impl From<&Path> for CPath {
-    fn from(path: &Path) -> CPath {
-        let known = |time: Option<Nanos>| time.unwrap_or(NONE);
-        CPath {
-            size: size_of::<CPath>() as u64,
-            numbers: [
-                path.now,
-                path.in_flight,
-                path.prior_in_flight,
-                path.delivered,
-                path.lost,
-                path.spurious,
-                path.sent,
-                path.ce,
-                path.delivered_at,
-                path.first_sent_at,
-                known(path.latest_rtt),
-                known(path.smoothed_rtt),
-                known(path.rttvar),
-                known(path.min_rtt),
-                path.max_ack_delay,
-                path.pto,
-                path.next_packet,
-                path.round,
-            ],
-            datagram: path.datagram,
-            in_recovery: path.in_recovery.into(),
-            cwnd_limited: path.cwnd_limited.into(),
-            app_limited: path.app_limited.into(),
-            reserved: [0; 5],
-        }
-    }
-}
-
-/// `struct fullpipe_acked`.
-#[repr(C)]
-struct CAcked {
-    sent: Sent,
-    acked_at: u64,
-    rate: RateSample,
-    has_rate: u8,
-    reserved: [u8; 7],
-}
-
-impl From<&Acked> for CAcked {
-    fn from(acked: &Acked) -> CAcked {
-        let rate = acked.rate.unwrap_or_default();
-        CAcked {
-            sent: acked.sent,
-            acked_at: acked.acked_at,
-            rate,
-            has_rate: acked.rate.is_some().into(),
-            reserved: [0; 7],
-        }
-    }
-}
-
-/// `struct fullpipe_packet_start`.
-#[repr(C)]
-struct CStart {
-    size: u64,
-    initial_window: u64,
-    datagram: u64,
-    seed: u64,
-    initial_rtt_ns: u64,
-    now_ns: u64,
-}
-
-/// `struct fullpipe_param`.
-#[repr(C)]
-struct CParam {
-    name: *const c_char,
-    default: f64,
-    minimum: f64,
-    maximum: f64,
-    unit: *const c_char,
-}
-
-type State = *mut c_void;
-type OnPath = unsafe extern "C" fn(State, *const CPath) -> c_int;
-type OnNumber = unsafe extern "C" fn(State, *const CPath, u64) -> c_int;
-
-/// `struct fullpipe_packet_control`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Table {
-    size: usize,
-    name: *const c_char,
-    params: *const CParam,
-    n_params: usize,
-    create: Option<unsafe extern "C" fn(*const CStart, *const f64) -> State>,
-    destroy: Option<unsafe extern "C" fn(State)>,
-    sent: Option<unsafe extern "C" fn(State, *const CPath, *const Sent) -> c_int>,
-    acked: Option<unsafe extern "C" fn(State, *const CPath, *const CAcked, usize, *const Rtt) -> c_int>,
-    lost: Option<unsafe extern "C" fn(State, *const CPath, *const Lost, usize, c_int) -> c_int>,
-    ecn_ce: Option<unsafe extern "C" fn(State, *const CPath, u64, *const CAcked) -> c_int>,
-    spurious: Option<unsafe extern "C" fn(State, *const CPath, *const Lost, usize, c_int) -> c_int>,
-    pto: Option<unsafe extern "C" fn(State, *const CPath, u32) -> c_int>,
-    app_limited: Option<OnPath>,
-    restart: Option<OnPath>,
-    mtu: Option<OnNumber>,
-    discarded: Option<OnNumber>,
-    ack_frequency: Option<unsafe extern "C" fn(State, *const CPath, u64, u64) -> c_int>,
-    window: Option<unsafe extern "C" fn(State) -> u64>,
-    pacing_rate: Option<unsafe extern "C" fn(State) -> f64>,
-    send_quantum: Option<unsafe extern "C" fn(State) -> u64>,
-    ssthresh: Option<unsafe extern "C" fn(State) -> u64>,
-    state_name: Option<unsafe extern "C" fn(State) -> *const c_char>,
-    inspect: Option<unsafe extern "C" fn(State, *mut *const c_char, *mut f64, usize) -> usize>,
-    marks_app_limited: Option<unsafe extern "C" fn(State) -> c_int>,
-}
-
-/// `struct fullpipe_library`.
-#[repr(C)]
-struct Library {
-    abi: u32,
-    count: u32,
-    controls: *const Table,
-}
 
 /// Controller of a library.
 pub struct Class {
     table: Table,
     info: &'static Info,
 }
-
-// SAFETY: a table is constant data of a library that is never unloaded.
-unsafe impl Send for Class {}
-// SAFETY: as above.
-unsafe impl Sync for Class {}
 
 /// Controllers of the library whose table is at `address`.
 ///
@@ -249,8 +109,8 @@ impl Class {
     pub fn begin(&self, params: &Params, start: Start) -> Box<dyn CongestionControl + Send> {
         let values: Vec<f64> = self.info.params.iter().map(|param| params.number(param.name)).collect();
         let datagram = u64::from(start.segment_bytes);
-        let begin = CStart {
-            size: size_of::<CStart>() as u64,
+        let begin = fullpipe_abi::Start {
+            size: size_of::<fullpipe_abi::Start>() as u64,
             initial_window: (start.window * datagram as f64) as u64,
             datagram,
             seed: start.seed,
@@ -357,6 +217,14 @@ impl PacketControl for Native {
         });
     }
 
+    fn on_ack_frequency(&mut self, path: &Path, threshold: u64, max_ack_delay: Nanos) {
+        let event = Event::AckFrequency(threshold, max_ack_delay);
+        self.call(&event, |table, state| match table.ack_frequency {
+            Some(call) => unsafe { call(state, &CPath::from(path), threshold, max_ack_delay) },
+            None => 0,
+        });
+    }
+
     fn pacing_rate_bytes_per_s(&self) -> Option<f64> {
         let rate = unsafe { self.table.pacing_rate?(self.state) };
         Some(rate).filter(|rate| !rate.is_nan())
@@ -373,6 +241,11 @@ impl PacketControl for Native {
     fn ssthresh_bytes(&self) -> Option<u64> {
         let bytes = unsafe { self.table.ssthresh?(self.state) };
         Some(bytes).filter(|&bytes| bytes != NONE)
+    }
+
+    fn state(&self) -> &'static str {
+        let name = self.table.state_name.and_then(|name| unsafe { text(name(self.state)) });
+        name.map_or("", kept)
     }
 
     fn fault(&self) -> Option<&dyn Display> {

@@ -5,11 +5,12 @@ use crate::packet_views::{AckedList, LostList, PacketStart, PathView, RttView};
 use crate::views::SentView;
 use fullpipe_cc::packets::{Acked, Event, Lost, PacketControl, Packets, Path, Rtt, Sent};
 use fullpipe_cc::params::{Info, Kind, Params};
-use fullpipe_cc::{CongestionControl, Start};
+use fullpipe_cc::{CongestionControl, Nanos, Start};
 use fullpipe_sim::catalogue::kept;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use std::fmt::Display;
 
@@ -21,8 +22,11 @@ pub struct Class {
     has: Vec<&'static str>,
 }
 
+/// Methods that every class has.
+const REQUIRED: [&str; 3] = ["window_bytes", "on_packets_acked", "on_packets_lost"];
+
 /// Methods that a class may leave out.
-const OPTIONAL: [&str; 11] = [
+const OPTIONAL: [&str; 13] = [
     "on_start",
     "on_packet_sent",
     "on_ecn_ce",
@@ -30,11 +34,19 @@ const OPTIONAL: [&str; 11] = [
     "on_pto",
     "on_app_limited",
     "on_restart",
+    "on_ack_frequency",
     "pacing_rate_bytes_per_s",
     "send_quantum_bytes",
     "marks_app_limited",
     "ssthresh_bytes",
+    "state",
 ];
+
+/// Names of the methods that every packet-level class has, and of those that it may have.
+#[pyfunction]
+pub fn packet_methods() -> ([&'static str; REQUIRED.len()], [&'static str; OPTIONAL.len()]) {
+    (REQUIRED, OPTIONAL)
+}
 
 impl Class {
     /// Class of the algorithm `info`; the series show its fields `shown`.
@@ -42,7 +54,7 @@ impl Class {
         let text = |name: &String| (kept(name), PyString::new(kind.py(), name).unbind());
         let mut has = Vec::new();
         for name in OPTIONAL {
-            if kind.hasattr(name)? {
+            if kind.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {
                 has.push(name);
             }
         }
@@ -71,6 +83,7 @@ struct Interpreted {
     quantum: u64,
     marks_app_limited: bool,
     ssthresh: Option<u64>,
+    state: &'static str,
     failure: Option<Failure>,
 }
 
@@ -83,10 +96,12 @@ struct Methods {
     on_pto: Option<Py<PyAny>>,
     on_app_limited: Option<Py<PyAny>>,
     on_restart: Option<Py<PyAny>>,
+    on_ack_frequency: Option<Py<PyAny>>,
     pacing_rate: Option<Py<PyAny>>,
     quantum: Option<Py<PyAny>>,
     marks_app_limited: Option<Py<PyAny>>,
     ssthresh: Option<Py<PyAny>>,
+    state: Option<Py<PyAny>>,
 }
 
 impl Interpreted {
@@ -110,10 +125,12 @@ impl Interpreted {
             on_pto: optional("on_pto")?,
             on_app_limited: optional("on_app_limited")?,
             on_restart: optional("on_restart")?,
+            on_ack_frequency: optional("on_ack_frequency")?,
             pacing_rate: optional("pacing_rate_bytes_per_s")?,
             quantum: optional("send_quantum_bytes")?,
             marks_app_limited: optional("marks_app_limited")?,
             ssthresh: optional("ssthresh_bytes")?,
+            state: optional("state")?,
         };
         let mut control = Interpreted {
             on_packets_acked: required("on_packets_acked")?,
@@ -127,6 +144,7 @@ impl Interpreted {
             quantum: 0,
             marks_app_limited: false,
             ssthresh: None,
+            state: "",
             failure: None,
         };
         control.look(py, "on_start", None)?;
@@ -155,7 +173,7 @@ impl Interpreted {
                 self.failure = Some(Failure::because(what));
             }
         }
-        let Methods { pacing_rate, quantum, marks_app_limited, ssthresh, .. } = &self.methods;
+        let Methods { pacing_rate, quantum, marks_app_limited, ssthresh, state, .. } = &self.methods;
         if let Some(read) = pacing_rate {
             let rate = read.call0(py)?;
             self.pacing_rate = if rate.is_none(py) { None } else { Some(rate.extract(py)?) };
@@ -169,6 +187,9 @@ impl Interpreted {
         if let Some(read) = ssthresh {
             let answer = read.call0(py)?;
             self.ssthresh = if answer.is_none(py) { None } else { Some(bytes("ssthresh_bytes", answer.bind(py))?) };
+        }
+        if let Some(read) = state {
+            self.state = kept(&read.call0(py)?.extract::<PyBackedStr>(py)?);
         }
         Ok(())
     }
@@ -264,6 +285,14 @@ impl PacketControl for Interpreted {
         });
     }
 
+    fn on_ack_frequency(&mut self, path: &Path, threshold: u64, max_ack_delay: Nanos) {
+        let event = Event::AckFrequency(threshold, max_ack_delay);
+        self.call(&event, |own, py| match &own.methods.on_ack_frequency {
+            Some(method) => method.call1(py, (PathView::from(path), threshold, max_ack_delay)).map(drop),
+            None => Ok(()),
+        });
+    }
+
     fn pacing_rate_bytes_per_s(&self) -> Option<f64> {
         self.pacing_rate
     }
@@ -278,6 +307,10 @@ impl PacketControl for Interpreted {
 
     fn ssthresh_bytes(&self) -> Option<u64> {
         self.ssthresh
+    }
+
+    fn state(&self) -> &'static str {
+        self.state
     }
 
     fn fault(&self) -> Option<&dyn Display> {

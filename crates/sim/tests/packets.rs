@@ -151,6 +151,11 @@ impl PacketControl for Checked {
         self.see("restart", path, |seen| assert!(seen.in_flight.is_empty() && seen.next > 0));
     }
 
+    fn on_ack_frequency(&mut self, path: &Path, threshold: u64, max_ack_delay: u64) {
+        assert_eq!((threshold, max_ack_delay), (9, path.max_ack_delay));
+        self.see("ack-frequency", path, |seen| assert!(seen.delivered > 0));
+    }
+
     fn window_bytes(&self) -> u64 {
         self.0.window_bytes()
     }
@@ -213,8 +218,9 @@ fn events_over_quic_agree_with_the_packets() {
     let (report, events) = quic("", "");
     assert!(report.links[0].forward.utilization > 0.9, "{}", report.links[0].forward.utilization);
     assert!(events["lost"] > 5 && events["sent"] > 10_000 && !events.contains_key("pto"), "{events:?}");
+    assert!(!events.contains_key("ack-frequency"), "RFC 9000's frequency needs no frame");
     let (_, events) = quic("loss = 0.02", "max_window = 40\nhandshake = true\nack_every = 10\nack_delay = \"5 ms\"");
-    assert!(events["lost"] > 5, "{events:?}");
+    assert!(events["lost"] > 5 && events["ack-frequency"] == 1, "{events:?}");
     let (_, events) = quic("queue = \"fq-codel\"", "ecn = \"accurate\"");
     assert!(events["ce"] > 2, "{events:?}");
     let (_, events) = quic("loss = 0.4", "");

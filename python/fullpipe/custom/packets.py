@@ -38,26 +38,8 @@ __all__ = ["packet_algorithm"]
 
 Kind = TypeVar("Kind", bound=type)
 
-REQUIRED = ("window_bytes", "on_packets_acked", "on_packets_lost")
-"""Methods that every class has."""
-
-OPTIONAL = (
-    "on_start",
-    "on_packet_sent",
-    "on_ecn_ce",
-    "on_spurious_loss",
-    "on_pto",
-    "on_app_limited",
-    "on_restart",
-    "on_mtu",
-    "on_discarded",
-    "on_ack_frequency",
-    "pacing_rate_bytes_per_s",
-    "send_quantum_bytes",
-    "marks_app_limited",
-    "ssthresh_bytes",
-)
-"""Methods that a class may have."""
+REQUIRED, OPTIONAL = map(tuple, _core.packet_methods())
+"""Methods that every class has, and methods that a class may have."""
 
 
 def packet_algorithm(
@@ -74,9 +56,10 @@ def packet_algorithm(
     ``on_packets_lost(self, path, lost, persistent)``. It may have ``on_start(self, start)``, the first call,
     ``on_packet_sent(self, path, packet)``, ``on_ecn_ce(self, path, count, largest)`` (without it a mark is a loss),
     ``on_spurious_loss(self, path, arrived, all)``, ``on_pto(self, path, count)``, ``on_app_limited(self, path)``,
-    ``on_restart(self, path)``, ``pacing_rate_bytes_per_s(self)``, ``send_quantum_bytes(self)``,
-    ``marks_app_limited(self)``, and ``ssthresh_bytes(self)``. Sizes are bytes and times nanoseconds. Annotated fields
-    whose default is a number or a flag are parameters that a scenario can set.
+    ``on_restart(self, path)``, ``on_ack_frequency(self, path, threshold, max_ack_delay)``,
+    ``pacing_rate_bytes_per_s(self)``, ``send_quantum_bytes(self)``, ``marks_app_limited(self)``,
+    ``ssthresh_bytes(self)``, and ``state(self)``. Sizes are bytes and times nanoseconds. Annotated fields whose default
+    is a number or a flag are parameters that a scenario can set.
 
     Args:
         name: Name in scenarios; no built-in algorithm's name. A later class of that name replaces an earlier one.
@@ -134,6 +117,8 @@ def _check(kind: type, name: str, inspect: Sequence[str]) -> None:
     missing = [method for method in REQUIRED if not callable(getattr(kind, method, None))]
     if missing:
         raise wrong(f"the class has no method {missing[0]} (required: {listed(list(REQUIRED))})")
+    if "phase" in inspect and callable(getattr(kind, "state", None)):
+        raise wrong('inspect = ["phase"] conflicts with the method state, which shows that series')
     for field in inspect:
         if not hasattr(kind, field):
             raise wrong(f"inspect: the class has no field {quoted(field)}")

@@ -188,14 +188,14 @@ struct fullpipe_packet_control {
 	int (*pto)(void *state, const struct fullpipe_path *path, uint32_t count);
 	int (*app_limited)(void *state, const struct fullpipe_path *path);
 	int (*restart)(void *state, const struct fullpipe_path *path);
-	int (*mtu)(void *state, const struct fullpipe_path *path, uint64_t max_datagram_bytes); /* the simulator never calls */
-	int (*discarded)(void *state, const struct fullpipe_path *path, uint64_t bytes);        /* these three */
+	/* The peer has acknowledged an ACK_FREQUENCY frame: it sends an ACK after more than threshold packets. */
 	int (*ack_frequency)(void *state, const struct fullpipe_path *path, uint64_t threshold, uint64_t max_ack_delay);
 	uint64_t (*window)(void *state);
 	double (*pacing_rate)(void *state);    /* NaN: none */
 	uint64_t (*send_quantum)(void *state); /* largest burst at that rate */
 	uint64_t (*ssthresh)(void *state);     /* for traces; UINT64_MAX: none */
-	const char *(*state_name)(void *state); /* not called yet */
+	/* State by the names of draft-ietf-ccwg-bbr, "Startup" to "ProbeRTT", for the series phase of fullpipe conform. */
+	const char *(*state_name)(void *state);
 	size_t (*inspect)(void *state, const char **names, double *values, size_t capacity); /* for traces: how many there are */
 	int (*marks_app_limited)(void *state);
 };

@@ -8,12 +8,17 @@ use core::fmt::{self, Display};
 /// Largest window of a packet-level controller, bytes.
 const LARGEST_WINDOW: u64 = 1 << 50;
 
+/// States of draft-ietf-ccwg-bbr in the order of its section 5.1, by the names that [`PacketControl::state`] returns.
+pub const PHASES: [&str; 7] =
+    ["Startup", "Drain", "ProbeBW_DOWN", "ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeBW_UP", "ProbeRTT"];
+
 /// Packet-level controller in the form of [`CongestionControl`]: windows and rates are divided by the size of a datagram. Senders pass
 /// packet events to it ([`CongestionControl::on_event`]), and no others.
 #[derive(Debug)]
 pub struct Packets<C> {
     control: C,
     datagram: u64,
+    has_states: bool,
     fault: Option<Fault>,
 }
 
@@ -51,7 +56,8 @@ impl Display for Fault {
 impl<C: PacketControl> Packets<C> {
     /// Adapter around a controller of a connection that begins as `start` has it.
     pub fn new(control: C, start: &Start) -> Packets<C> {
-        let mut packets = Packets { control, datagram: u64::from(start.segment_bytes).max(1), fault: None };
+        let (has_states, datagram) = (!control.state().is_empty(), u64::from(start.segment_bytes).max(1));
+        let mut packets = Packets { control, datagram, has_states, fault: None };
         packets.check(("create", None));
         packets
     }
@@ -129,5 +135,43 @@ impl<C: PacketControl> CongestionControl for Packets<C> {
 
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         self.control.inspect(visit);
+        // Names never change, so that a state without a place is shown as NaN.
+        if self.has_states {
+            let state = self.control.state();
+            let place = (0..).zip(PHASES).find(|&(_, name)| name == state);
+            visit("phase", place.map_or(f64::NAN, |(place, _)| float(place)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packets::{Acked, Lost, Rtt};
+
+    struct Named(&'static str);
+
+    impl PacketControl for Named {
+        fn window_bytes(&self) -> u64 {
+            14_720
+        }
+        fn on_packets_acked(&mut self, _: &Path, _: &[Acked], _: Option<Rtt>) {}
+        fn on_packets_lost(&mut self, _: &Path, _: &[Lost], _: bool) {}
+        fn state(&self) -> &'static str {
+            self.0
+        }
+    }
+
+    #[test]
+    fn states_are_shown_by_their_places() {
+        let phase = |name| {
+            let mut shown = None;
+            Packets::new(Named(name), &Start::from(10.0)).inspect(&mut |name, value| shown = Some((name, value)));
+            shown
+        };
+        assert_eq!(phase("Startup"), Some(("phase", 0.0)));
+        assert_eq!(phase("ProbeRTT"), Some(("phase", 6.0)));
+        assert!(phase("Open").is_some_and(|(_, value)| value.is_nan()));
+        assert_eq!(phase(""), None);
     }
 }

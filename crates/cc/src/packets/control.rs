@@ -92,13 +92,8 @@ pub trait PacketControl {
     /// The next packet follows a time with nothing in flight.
     fn on_restart(&mut self, _path: &Path) {}
 
-    /// The largest datagram has changed. No simulated path changes it.
-    fn on_mtu(&mut self, _path: &Path, _max_datagram_bytes: u64) {}
-
-    /// Bytes have left the flight without ACK and loss, as at a key discard. The simulator has no such event.
-    fn on_discarded(&mut self, _path: &Path, _bytes: u64) {}
-
-    /// The peer has acknowledged another ACK frequency. A simulated connection keeps its frequency.
+    /// The peer has acknowledged an ACK_FREQUENCY frame (draft-ietf-quic-ack-frequency section 4): it sends an ACK after more than
+    /// `threshold` packets, or after `max_ack_delay`. A connection with the default frequency sends no such frame.
     fn on_ack_frequency(&mut self, _path: &Path, _threshold: u64, _max_ack_delay: Nanos) {}
 
     /// Pacing rate; `None` for 1.25 windows per smoothed RTT over QUIC, and for no pacing over TCP.
@@ -116,17 +111,13 @@ pub trait PacketControl {
         false
     }
 
-    /// ECN codepoint of data packets, 0 or 1, for a scenario that does not set `ecn`.
-    fn ect(&self) -> Option<u8> {
-        None
-    }
-
     /// Slow-start threshold, for traces.
     fn ssthresh_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Name of the state, for traces.
+    /// Name of the state. The series `phase` of a controller has its place in [`PHASES`](super::PHASES), or NaN. A controller without
+    /// states returns "", always.
     fn state(&self) -> &'static str {
         ""
     }
@@ -160,6 +151,8 @@ pub enum Event<'a> {
     AppLimited,
     /// [`PacketControl::on_restart`].
     Restart,
+    /// [`PacketControl::on_ack_frequency`].
+    AckFrequency(u64, Nanos),
 }
 
 impl Event<'_> {
@@ -174,6 +167,7 @@ impl Event<'_> {
             Event::Pto(count) => control.on_pto(path, count),
             Event::AppLimited => control.on_app_limited(path),
             Event::Restart => control.on_restart(path),
+            Event::AckFrequency(threshold, delay) => control.on_ack_frequency(path, threshold, delay),
         }
     }
 
@@ -188,6 +182,7 @@ impl Event<'_> {
             Event::Pto(_) => ("on_pto", None),
             Event::AppLimited => ("on_app_limited", None),
             Event::Restart => ("on_restart", None),
+            Event::AckFrequency(..) => ("on_ack_frequency", None),
         }
     }
 }

@@ -37,7 +37,7 @@ mod control;
 mod newreno;
 mod record;
 
-pub use adapter::Packets;
+pub use adapter::{PHASES, Packets};
 pub use control::{Event, PacketControl, Path};
 pub use newreno::NewReno;
 pub use record::{Acked, Lost, LostBy, RateSample, Rtt, Sent};

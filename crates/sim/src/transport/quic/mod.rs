@@ -11,6 +11,8 @@
 //! - A probe timeout sends two probes (section 6.2.4 allows one or two).
 //! - ACKs of packets that were declared lost at most three PTO ago show a spurious loss.
 //! - ECN counts are always valid, since no simulated path clears marks.
+//! - Another ACK frequency than that of RFC 9000 applies from the first packet on. Its ACK_FREQUENCY frame is in each packet until the
+//!   first ACK, and costs no bytes.
 
 mod flight;
 mod pacer;
@@ -83,6 +85,8 @@ pub struct Connection {
     /// ECN codepoint of data packets as [`Sent::ecn`] has it.
     ecn: u8,
     rules: model::Quic,
+    /// Packets carry an ACK_FREQUENCY frame: none has been acknowledged.
+    asks_frequency: bool,
     /// Packets leave at a rate.
     pub paced: bool,
     /// A recovery period whose losses have all arrived is undone.
@@ -106,6 +110,8 @@ pub struct News {
     pub marked: u64,
     /// RTT sample.
     pub rtt: Option<packets::Rtt>,
+    /// Values of the ACK_FREQUENCY frame that the ACK acknowledges: threshold and longest delay.
+    pub ack_frequency: Option<(u64, Nanos)>,
     /// The ACK ends a round trip.
     pub round_start: bool,
     /// Time at which the newest packet arrived, on the receiver's clock without offset.
@@ -155,6 +161,7 @@ impl Connection {
             datagram: 1,
             ecn: 0,
             rules,
+            asks_frequency: rules != model::Quic::default(),
             paced: true,
             undoes: true,
         }
@@ -295,6 +302,10 @@ impl Connection {
         self.ce = last.ce;
         if let Some((record, at)) = newest {
             self.pto_count = 0;
+            if std::mem::take(&mut self.asks_frequency) {
+                // An ACK is due when the number of packets exceeds the threshold (section 4 of the draft).
+                news.ack_frequency = Some((u64::from(self.rules.ack_every) - 1, self.rules.ack_delay));
+            }
             news.arrived_at = at;
             if record.sent.number == last.largest.0 {
                 // On the wire the delay is in units of 8 us (RFC 9000 section 18.2).

@@ -137,6 +137,9 @@ impl<P: Policy> Sender<P> {
         if !news.acked.is_empty() {
             self.cc.on_event(path, &Event::Acked(&news.acked, news.rtt));
         }
+        if let Some((threshold, delay)) = news.ack_frequency {
+            self.cc.on_event(path, &Event::AckFrequency(threshold, delay));
+        }
     }
 
     /// Calls an algorithm of segments.
