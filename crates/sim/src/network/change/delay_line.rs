@@ -13,7 +13,7 @@ pub struct DelayLine {
 }
 
 impl DelayLine {
-    /// An empty line for so many packets.
+    /// An empty line with room for `limit` packets.
     pub fn new(limit: u64) -> DelayLine {
         DelayLine { limit, arrivals: BinaryHeap::new() }
     }

@@ -4,7 +4,7 @@
 //! `fq_pie` (net/sched/sch_fq_pie.c, by behaviour).
 //!
 //! - A flow's packets go to one of `flows` queues, by the salted hash of `fq-codel`.
-//! - An arrival is dropped or marked by PIE with the probability, the delay, the backlog, and the burst allowance of its own queue. A
+//! - An arrival is dropped or marked by PIE with the probability, the delay, the backlog, and the burst allowance of its queue. A
 //!   drop or a mark sets the queue's sum of probabilities to 0.
 //! - An arrival that finds the buffer full is dropped.
 //! - A queue that gets a packet while on no list moves to the end of the new queues, with `quantum` bytes of credit. The first new queue is

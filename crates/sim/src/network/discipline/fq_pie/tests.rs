@@ -89,7 +89,7 @@ fn an_arrival_at_a_full_buffer_is_dropped() {
     assert_eq!((bench.dropped(), bench.queue.packets), (vec![2], 1));
 }
 
-/// A flow of one packet each 8 ms beside one whose queue only grows: its own delay stays short, and it loses nothing.
+/// A flow sends one packet each 8 ms, while the queue of another only grows: its delay stays short, and it loses no packet.
 #[test]
 fn a_sparse_flow_loses_nothing() {
     let mut bench = fq_pie(&[]);
