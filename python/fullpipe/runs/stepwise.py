@@ -256,7 +256,7 @@ def check_not_external(scenario: Scenario) -> None:
         return
     groups = scenario.to_dict().get("flows", [])
     place = next((i for i, group in enumerate(groups) if _is_external(group["algorithm"])), 0)
-    what = f"{quoted(EXTERNAL)} is controlled step by step: use fullpipe.Simulation or fullpipe.gym in Python"
+    what = f"{quoted(EXTERNAL)} is controlled step by step: use fullpipe.Simulation in Python"
     raise ScenarioError(f"flows[{place}].algorithm", what, scenario.file)
 
 
