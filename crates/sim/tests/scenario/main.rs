@@ -268,8 +268,8 @@ fn given_parameters_win_over_the_defaults_of_a_variant() {
             tried += 1;
         }
     }
-    // BBRv3's 9; CoDel's root twice; PIE's 3; DualPI2's 8 of two variants but th_len of one.
-    assert_eq!(tried, 9 + 2 + 3 + 17);
+    // BBRv3's 9; CoDel's root twice; PIE's 3; FQ-PIE's 2; DualPI2's 8 of two variants but th_len of one.
+    assert_eq!(tried, 9 + 2 + 3 + 2 + 17);
 }
 
 /// RFC 9332 figure 2 with its own numbers, and Linux's constants.
