@@ -48,7 +48,7 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
     shutil.rmtree(copied, ignore_errors=True)
     try:
         for folder in ("scenarios", "examples", "notebooks"):
-            left_out = shutil.ignore_patterns("__pycache__", "own-algorithm")
+            left_out = shutil.ignore_patterns("__pycache__", "own-algorithm", "packet-controller")
             shutil.copytree(ROOT / folder, copied / folder, ignore=left_out)
         return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
     finally:

@@ -115,6 +115,8 @@ def parse(words: list[str]) -> None:
         found = command.get_command(context, words[0])
         assert found is not None, words[0]
         command, words = found, words[1:]
+    # A library is built by a command before; the name of an algorithm takes its place.
+    words = [re.sub(r"[^\s,]*\.so(:[\w-]+)?", "newreno", word) for word in words]
     if {"FILE", "PACKAGE", "NAME"}.isdisjoint(words):  # what stands for a name is not there
         command.make_context("fullpipe", words)
 

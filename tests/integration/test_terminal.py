@@ -89,7 +89,7 @@ def test_a_command_that_is_almost_one(program: Callable[..., Any]) -> None:
         ("fullpipe du", ["plain,duel"]),
         ("fullpipe compare x.toml --algorithms reno,veg", ["plain,reno,vegas"]),
         ("fullpipe algorithms scal", ["plain,scalable"]),
-        ("fullpipe queues fq", ["plain,fq-codel"]),
+        ("fullpipe queues fq-c", ["plain,fq-codel"]),
         ("fullpipe size --queue code", ["plain,codel"]),
         ("fullpipe size --queue codel.ta", ["plain,codel.target"]),
         ("fullpipe size --algorithms reno,cubic*0.5+veg", ["plain,reno,cubic*0.5+vegas"]),

@@ -21,8 +21,8 @@ PLACES = (Path(__file__).parents[1] / "examples", Path(__file__).parents[3])
 FOLDERS = ("scenarios", "examples", "notebooks")
 """Folders that the documentation uses."""
 
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "own-algorithm")
-"""Parts that are not copied. The crate `own-algorithm` needs the crates of a clone."""
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "own-algorithm", "packet-controller")
+"""Parts that are not copied. The crates `own-algorithm` and `packet-controller` need the crates of a clone."""
 
 
 @click.command("examples")

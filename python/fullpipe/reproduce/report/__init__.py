@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BYTES", "write_report"]
 
-MOST_BYTES = 2_200_000
+MOST_BYTES = 2_500_000
 """Largest size of the report's page and the playground together, so that you can mail them."""
 
 
