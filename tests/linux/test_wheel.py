@@ -154,9 +154,11 @@ def test_the_examples_are_inside(installed: Path, tmp_path: Path) -> None:
     assert fullpipe(installed, "examples", "--out", str(place)).returncode == 0
     copied = {str(file.relative_to(place)): file.read_bytes() for file in place.rglob("*") if file.is_file()}
     tracked = run(["git", "-C", ROOT, "ls-files", "scenarios", "examples", "notebooks"]).stdout.splitlines()
-    wanted = [name for name in tracked if not name.startswith(("examples/own-algorithm/", "examples/packet-controller/"))]
+    wanted = [
+        name for name in tracked if not name.startswith(("examples/own-algorithm/", "examples/packet-controller/"))
+    ]
     assert copied == {name: (ROOT / name).read_bytes() for name in wanted}
-    assert fullpipe(installed, "run", str(place / "scenarios/lte.toml"), "--duration", "11 s").returncode == 0
+    assert fullpipe(installed, "run", str(place / "scenarios/lte.toml"), "--duration", "13 s").returncode == 0
 
 
 def test_no_path_of_the_builder_is_inside(installed: Path) -> None:
