@@ -256,7 +256,10 @@ def make_program(folder: Path, script: str) -> None:
     [
         ("sleep 1000", "a scenario takes more than 0.5 s"),
         ("exec >&- 2>&-; sleep 1000", "a scenario takes more than 0.5 s"),
-        ("setsid sh -c 'touch ready; sleep 5' & until [ -e ready ]; do sleep 0.01; done; exit 0", "a process that it starts keeps its output open"),
+        (
+            "setsid sh -c 'touch ready; sleep 5' & until [ -e ready ]; do sleep 0.01; done; exit 0",
+            "a process that it starts keeps its output open",
+        ),
         ("sleep 1000 & exit 0", "prints no series of a flow"),
     ],
 )
