@@ -73,6 +73,7 @@ test-linux: build setup linux-objects ## All tests of the Linux engine: measurem
 
 test-slow: build ## The tests that take minutes; those of the adapters too, once they are built.
 	$(BIN)/pytest --numprocesses=logical -m slow
+	FULLPIPE_SCENARIOS=2000..20000 cargo test --release --locked --package fullpipe-sim --test any_scenario any_scenario_makes_sense
 
 # The standards are first, because the other cards need their runs.
 CARDS := newreno cubic bbr bbr3 prague copa ledbat++ hyun-jang adaptive-aimd ehstcp scalable vegas hstcp \
