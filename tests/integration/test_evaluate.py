@@ -30,6 +30,8 @@ from fullpipe.experiments.evaluate.page import card_page
 from fullpipe.experiments.evaluate.preset import Party, mbps, ms
 from fullpipe.experiments.evaluate.rules import Judgement
 from fullpipe.runs import engines
+from fullpipe.runs.measure import Row
+from fullpipe.runs.store import Store
 
 SMALL = ["iot", "overload"]
 """Cells that take milliseconds."""
@@ -289,6 +291,24 @@ def test_a_damaged_cache_gives_the_same_card_and_a_line(tmp_path: Path, caplog: 
         caplog.clear()
         assert evaluate("bbr", only=["iot"], cache=tmp_path).to_json() == whole
         assert all(record.getMessage().count("\n") == 0 for record in caplog.records)
+
+
+def test_rows_found_before_the_store_is_set_aside_stay_in_the_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store may prove damaged between two looks at a row, and is empty at the second one."""
+    whole = evaluate("bbr", only=["iot"], cache=tmp_path).to_json()
+    find, seen = Store.find, set[bytes]()
+
+    def find_once(store: Store, key: bytes) -> Row | None:
+        if key in seen:
+            return None
+        seen.add(key)
+        return find(store, key)
+
+    monkeypatch.setattr(Store, "find", find_once)
+    assert evaluate("bbr", only=["iot"], cache=tmp_path).to_json() == whole
+    assert seen
 
 
 def test_an_edited_constant_makes_another_card(tmp_path: Path) -> None:

@@ -140,8 +140,11 @@ class Work:
         return json.dumps(place).encode() if known is None else known
 
     def find(self, address: bytes) -> Row | None:
-        """Row of an earlier run."""
-        return self._rows.get(address) or self.store.find(address)
+        """Row of an earlier run. It is kept, because the store may be found damaged, and set aside, at a later look."""
+        row = self._rows.get(address) or self.store.find(address)
+        if row is not None:
+            self._rows[address] = row
+        return row
 
     def _make(self, wanted: Mapping[bytes, Run]) -> BaseException | None:
         """Makes runs by address; the last failure."""
