@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from fullpipe._util.display import csv_text
+from fullpipe._util.display import csv_text, json_text
 from fullpipe.errors import InputError
 from fullpipe.metrics import METRICS, column
 from fullpipe.runs.aggregate import Estimate, verdict
@@ -181,3 +183,15 @@ def test_every_metric_has_a_definition_and_a_title_of_its_own() -> None:
         assert one.id == name
         assert one.definition.endswith("."), name
         assert one.unit in ("1", "s", "bit/s", "packets", "bytes"), name
+
+
+def test_json_has_a_line_for_each_row() -> None:
+    text = json_text({"exact": True, "rows": [{"a": 1, "b": 'x\n"'}, {"a": None, "b": ""}], "deep": [{"c": [1]}]})
+    assert text.splitlines()[2:5] == ['  "rows": [', '    {"a": 1, "b": "x\\n\\""},', '    {"a": null, "b": ""}']
+    assert json.loads(text) == {
+        "exact": True,
+        "rows": [{"a": 1, "b": 'x\n"'}, {"a": None, "b": ""}],
+        "deep": [{"c": [1]}],
+    }
+    with pytest.raises(ValueError, match="JSON"):
+        json_text({"rows": [{"a": math.nan}]})

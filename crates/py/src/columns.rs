@@ -58,10 +58,13 @@ impl Column {
         }
     }
 
-    /// The numbers as a list.
+    /// The numbers as a list; None for one that is not finite.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.numbers {
-            Numbers::F64(v) => v.into_pyobject(py),
+            Numbers::F64(v) => {
+                let finite: Vec<Option<f64>> = v.iter().map(|&number| Some(number).filter(|x| x.is_finite())).collect();
+                finite.into_pyobject(py)
+            }
             Numbers::U32(v) => v.into_pyobject(py),
             Numbers::U64(v) => v.into_pyobject(py),
         }

@@ -52,7 +52,8 @@ def command(
     """
     change = changing(settings, duration)
     with progress_bar(file, "values checked") as checked:
-        plan = read_plan(text_of(file), file=named(file), change=change, seeds=seeds, progress=checked)
+        details = output.out is not None  # only the files have rows of flows and links
+        plan = read_plan(text_of(file), file=named(file), change=change, seeds=seeds, details=details, progress=checked)
     if output.plot is None and (x, y, by) != (None, None, None):
         raise click.UsageError("--x, --y, and --by require --plot")
     if versus is not None:

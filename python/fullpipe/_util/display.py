@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from fullpipe.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMATS", "Outcome", "Shown", "csv_of", "csv_text", "latex", "markdown", "page"]
+__all__ = ["FORMATS", "Outcome", "Shown", "csv_of", "csv_text", "json_text", "latex", "markdown", "page"]
 
 FORMATS = ("table", "csv", "json", "markdown", "latex")
 """Formats of results that the program prints."""
@@ -53,8 +53,8 @@ class Outcome(ABC):
         """
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """`to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+        """`to_dict` as JSON text. With ``indent``, each row of a table has a line."""
+        return json_text(self.to_dict(), indent)
 
     def to_markdown(self, columns: Sequence[str] | None = None) -> str:
         """Tables and lines as Markdown."""
@@ -66,6 +66,35 @@ class Outcome(ABC):
 
     def _repr_html_(self) -> str:
         return page(self.shown())
+
+
+def json_text(tree: Mapping[str, object], indent: int | None = 2) -> str:
+    """Plain values as JSON text.
+
+    Args:
+        tree: The values.
+        indent: Spaces before keys; a list of objects with plain values, such as the rows of a table, has an object per
+            line. None for a single line.
+
+    Raises:
+        ValueError: A number is not finite.
+    """
+    if indent is None:
+        return json.dumps(tree, allow_nan=False)
+    margin = " " * indent
+    return "{\n" + ",\n".join(f"{margin}{json.dumps(key)}: {_value(tree[key], margin)}" for key in tree) + "\n}"
+
+
+def _value(value: object, margin: str) -> str:
+    if isinstance(value, list) and value and all(_is_row(each) for each in value):
+        # Without indentation, the encoder is the one in C, which takes a quarter of the time.
+        rows = f",\n{2 * margin}".join(json.dumps(row, allow_nan=False) for row in value)
+        return f"[\n{2 * margin}{rows}\n{margin}]"
+    return json.dumps(value, indent=len(margin), allow_nan=False).replace("\n", f"\n{margin}")
+
+
+def _is_row(value: object) -> bool:
+    return isinstance(value, dict) and not any(isinstance(cell, dict | list) for cell in value.values())
 
 
 def page(parts: Iterable[Shown | str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
@@ -21,6 +22,9 @@ AHEAD = 1000
 
 TICK_S = 0.1
 """Time without a result after which the caller gets None, seconds of wall time."""
+
+PAUSE_S = 0.002
+"""Time between two looks at results, seconds of wall time. To wake up for each result costs more than a short run."""
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -80,6 +84,8 @@ def in_threads(
             else:
                 crew.room.release()
                 yield done
+                if crew.results.empty():
+                    time.sleep(PAUSE_S)
     finally:
         crew.stop.set()
         crew.room.release(workers)

@@ -59,8 +59,9 @@ def described(table: pa.Table) -> pa.Table:
 
 def to_list(column: Column | Sequence[Any]) -> list[Any]:
     """Values of the column; None for a number that is not finite."""
-    values: list[Any] = column.to_list() if isinstance(column, Column) else _plain(column)
-    return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
+    if isinstance(column, Column):
+        return column.to_list()
+    return [None if isinstance(value, float) and not math.isfinite(value) else value for value in _plain(column)]
 
 
 def rows(columns: Columns) -> list[Tree]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from fullpipe._util.display import Outcome, Shown
@@ -465,18 +466,15 @@ class Details:
 
     def __init__(self) -> None:
         self._tables: list[pa.Table] = []
-        self._columns: dict[str, list[Cell]] = {"run": []}
+        self._pending: list[tuple[int, int, Mapping[str, Sequence[Cell]]]] = []
+        self._rows = 0
 
     def add(self, run: int, columns: Mapping[str, Sequence[Cell]]) -> None:
         """Adds the rows of a run, column by column."""
-        before = len(self._columns["run"])
-        more = len(next(iter(columns.values()), ()))
-        for name, cells in columns.items():
-            self._columns.setdefault(name, [None] * before).extend(cells)
-        self._columns["run"].extend([run] * more)
-        for cells in self._columns.values():
-            cells.extend([None] * (before + more - len(cells)))
-        if before + more >= MOST_PENDING:
+        count = len(next(iter(columns.values()), ()))
+        self._pending.append((run, count, columns))
+        self._rows += count
+        if self._rows >= MOST_PENDING:
             self._pack()
 
     def add_table(self, table: pa.Table) -> None:
@@ -503,9 +501,13 @@ class Details:
     def _pack(self) -> None:
         import pyarrow as pa
 
-        arrays = {name: array_of(cells, pa.int64() if name == "run" else None) for name, cells in self._columns.items()}
+        numbers = [run for run, count, _ in self._pending for _ in range(count)]
+        arrays = {"run": array_of(numbers, pa.int64())}
+        for name in dict.fromkeys(name for _, _, columns in self._pending for name in columns):
+            parts = (columns.get(name, [None] * count) for _, count, columns in self._pending)
+            arrays[name] = array_of(list(chain.from_iterable(parts)))
         self._tables.append(pa.table(arrays))
-        self._columns = {"run": []}
+        self._pending, self._rows = [], 0
 
 
 def table_of(rows: Sequence[Row], text: Sequence[str] = ()) -> pa.Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from fullpipe import _core
 from fullpipe._util import inputs
-from fullpipe._util.plain import Table, Tree
+from fullpipe._util.plain import Table, Tree, copied
 from fullpipe._util.text import html, printable
 from fullpipe.custom.declared import carried, restore, used_in
 from fullpipe.errors import ScenarioError
@@ -120,7 +120,8 @@ class Scenario:
 
     def to_dict(self) -> Tree:
         """The given keys as plain dictionaries and lists; contents of files in place of their names."""
-        return copy.deepcopy(self._tree)
+        tree: Tree = copied(self._tree)
+        return tree
 
     def resolved(self) -> Scenario:
         """Scenario with every key and parameter spelled out: defaults as values, buffers in BDP as packets. It stays

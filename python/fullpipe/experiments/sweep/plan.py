@@ -47,6 +47,7 @@ class Plan:
         algorithm_source: First 12 hexadecimal digits of the identity of each custom algorithm, or "unknown"; by default
             of the algorithms declared now, None without any.
         engine: Engine of the runs, with its kernel.
+        details: Whether rows of flows and links are wanted.
         progress: Function that is called with the number of checked values and of all values.
 
     Raises:
@@ -60,6 +61,7 @@ class Plan:
     points: int = field(init=False)
     algorithm_source: str | None = field(default=None, kw_only=True)
     engine: str = field(default="simulator", kw_only=True)
+    details: bool = field(default=True, kw_only=True)
     progress: InitVar[Callable[[float, float], object] | None] = None
 
     def __post_init__(self, progress: Callable[[float, float], object] | None) -> None:
@@ -124,7 +126,9 @@ class Plan:
 
     @cached_property
     def keeps_flows(self) -> bool:
-        """Whether rows of flows and links are kept: at most `MOST_FLOW_ROWS`."""
+        """Whether rows of flows and links are kept: where they are wanted, at most `MOST_FLOW_ROWS`."""
+        if not self.details:
+            return False
         groups = self.scenario.to_dict().get("flows", [])
         counts = [value for axis in self.axes if axis.path.endswith(".count") for value in axis.values]
         most = max((value for value in counts if isinstance(value, int)), default=1)

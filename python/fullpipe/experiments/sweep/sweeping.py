@@ -88,6 +88,7 @@ def read_plan(
     file: str | None = None,
     change: Callable[[Scenario], Scenario] | None = None,
     seeds: int | None = None,
+    details: bool = True,
     progress: Progress | None = None,
 ) -> Plan:
     """Reads a sweep from a scenario's text with a table ``[sweep]``: ``repeats``, and key paths with lists or ranges.
@@ -97,6 +98,7 @@ def read_plan(
         file: Name of the file in errors.
         change: Function that changes the scenario first.
         seeds: Runs of each combination; None for ``repeats`` of the table, or 1.
+        details: Whether the sweep keeps rows of flows and links.
         progress: Function that is called with the number of checked values and of all values.
 
     Raises:
@@ -109,7 +111,7 @@ def read_plan(
     scenario = Scenario.from_dict(tree, file=file)
     scenario = change(scenario) if change else scenario
     repeats = table.pop("repeats", 1)
-    return Plan(scenario, read_axes(table, file), repeats if seeds is None else seeds, progress)
+    return Plan(scenario, read_axes(table, file), repeats if seeds is None else seeds, progress, details=details)
 
 
 def sweep_plan(
@@ -124,7 +126,9 @@ def sweep_plan(
     from fullpipe.experiments.sweep.directory import opened
 
     check_engines([engine], kernel)
-    plan = replace(plan, engine=engine if kernel is None else f"{engine} {kernel}")
+    named = engine if kernel is None else f"{engine} {kernel}"
+    if plan.engine != named:
+        plan = replace(plan, engine=named)
     options = options or RunOptions()
     count_workers(options.workers, plan.runs)
     if isinstance(options.dask, str):
