@@ -7,6 +7,7 @@
 //! link leads to the next segment that may be missing instead.
 
 use super::rate::Sampler;
+use super::repair::undo::Undo;
 use crate::ring::Ring;
 use fullpipe_cc::{Lost, Nanos};
 use std::ops::{Deref, DerefMut};
@@ -31,6 +32,8 @@ pub struct Outstanding {
     lost: u64,
     /// Retransmissions in flight.
     retransmissions: u64,
+    /// The last cut of the window, and whether it was spurious.
+    pub undo: Undo,
     /// Rate sampler, if the algorithm takes rate samples or packet events.
     pub rate: Option<Box<Sampler>>,
 }
@@ -43,9 +46,9 @@ pub struct Records(Option<Box<Outstanding>>);
 static EMPTY: Outstanding = Outstanding::new(None);
 
 impl Records {
-    /// Records of a sender that keeps them.
-    pub fn new(rate: Option<Box<Sampler>>) -> Records {
-        Records(Some(Box::new(Outstanding::new(rate))))
+    /// Records of a sender that keeps them, and that undoes spurious cuts if `undoes`.
+    pub fn new(rate: Option<Box<Sampler>>, undoes: bool) -> Records {
+        Records(Some(Box::new(Outstanding { undo: Undo::new(undoes), ..Outstanding::new(rate) })))
     }
 
     /// Heap memory in bytes.
@@ -154,6 +157,7 @@ impl Outstanding {
             sacked: 0,
             lost: 0,
             retransmissions: 0,
+            undo: Undo::new(false),
             rate,
         }
     }
@@ -161,11 +165,12 @@ impl Outstanding {
     /// Starts over for a new connection. Memory is kept.
     pub fn reset(&mut self) {
         self.records.clear();
+        self.undo.reset();
         let mut rate = self.rate.take();
         if let Some(rate) = &mut rate {
             rate.reset();
         }
-        *self = Outstanding { records: std::mem::take(&mut self.records), ..Outstanding::new(rate) };
+        *self = Outstanding { records: std::mem::take(&mut self.records), undo: self.undo, ..Outstanding::new(rate) };
     }
 
     /// SACKed segments.

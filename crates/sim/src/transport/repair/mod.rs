@@ -11,7 +11,7 @@ mod reordering;
 mod sack;
 mod scoreboard;
 mod tahoe;
-mod undo;
+pub mod undo;
 mod vegas;
 
 use crate::packet::SackBlocks;
@@ -135,13 +135,8 @@ pub trait Repair {
         Expiry::Timeout
     }
 
-    /// Handles a cut of the window. `before` is cwnd and ssthresh before a cut that may turn out to be spurious.
-    fn on_cut(&mut self, _before: Option<(f64, f64)>) {}
-
-    /// Values of cwnd and ssthresh to restore if the last ACK shows that the last cut was spurious.
-    fn undo(&mut self, _context: &mut Context) -> Option<(f64, f64)> {
-        None
-    }
+    /// Handles the undoing of a spurious cut: lost segments that wait for retransmission may still arrive.
+    fn on_undo(&mut self, _context: &mut Context) {}
 
     /// Outstanding segments that have arrived or are lost.
     fn tally(&self, progress: &Progress, outstanding: &Outstanding) -> Tally;
@@ -263,13 +258,8 @@ impl Repair for Any {
     }
 
     #[inline]
-    fn on_cut(&mut self, before: Option<(f64, f64)>) {
-        each!(self, repair => repair.on_cut(before))
-    }
-
-    #[inline]
-    fn undo(&mut self, context: &mut Context) -> Option<(f64, f64)> {
-        each!(self, repair => repair.undo(context))
+    fn on_undo(&mut self, context: &mut Context) {
+        each!(self, repair => repair.on_undo(context))
     }
 
     #[inline]

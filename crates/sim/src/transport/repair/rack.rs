@@ -21,7 +21,6 @@
 use super::probe::Probe;
 use super::prr::Prr;
 use super::reordering::Reordering;
-use super::undo::Undo;
 use super::{AckEvent, Context, Expiry, Loss, Repair, Tally, Verdict};
 use crate::packet::{SackBlocks, is_same};
 use crate::scenario::Tcp;
@@ -72,16 +71,11 @@ pub struct Rack {
     timer_margin: Nanos,
     /// The first retransmission leaves without regard to the window.
     repeat_first: bool,
-    /// The last cut is spurious and about to be undone.
-    undoes: bool,
-    /// A cut may be undone (key `undo`).
-    undo_allowed: bool,
     /// SACK blocks of the last ACK that had any.
     last_blocks: SackBlocks,
     prr: Option<Prr>,
     /// Lost segments that wait for retransmission, lowest first. Some may have arrived since.
     lost: BinaryHeap<Reverse<u64>>,
-    undo: Undo,
 }
 
 impl Repair for Rack {
@@ -89,8 +83,7 @@ impl Repair for Rack {
         self.probe.reset();
         self.lost.clear();
         let (probe, lost) = (self.probe, std::mem::take(&mut self.lost));
-        let Rack { undo_allowed, timer_margin, .. } = *self;
-        *self = Rack { lost, undo_allowed, ..Rack::new(probe, self.prr.is_some(), timer_margin) };
+        *self = Rack { lost, ..Rack::new(probe, self.prr.is_some(), self.timer_margin) };
     }
 
     fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, context: &mut Context) -> u64 {
@@ -102,7 +95,7 @@ impl Repair for Rack {
         // RFC 2883 section 4: the first block reports a duplicate if it is below the cumulative ACK or inside the second block.
         if first.0 < first.1 && (first.1 <= cumulative || (second.0 <= first.0 && first.1 <= second.1)) {
             self.duplicate = Some(first.0);
-            self.undoes |= self.undo.on_duplicate();
+            context.outstanding.undo.on_duplicate();
         }
         if context.outstanding.sacked() == 0 {
             self.last_blocks = SackBlocks::default();
@@ -185,7 +178,7 @@ impl Repair for Rack {
         }
         if again {
             self.pass_over(seq, context.outstanding);
-            self.undo.on_retransmission(context.now);
+            context.outstanding.undo.on_retransmission(context.now);
         } else if !context.progress.phase.is_repairing()
             && context.outstanding.sacked() == 0
             && !self.probe.is_out(context.progress.nxt)
@@ -215,16 +208,16 @@ impl Repair for Rack {
         Expiry::Probe
     }
 
-    fn on_cut(&mut self, before: Option<(f64, f64)>) {
-        self.undo.on_cut(before.filter(|_| self.undo_allowed));
-    }
-
-    #[inline]
-    fn undo(&mut self, context: &mut Context) -> Option<(f64, f64)> {
-        if !self.undoes {
-            return None;
-        }
-        self.take_undo(context.outstanding)
+    #[cold]
+    fn on_undo(&mut self, context: &mut Context) {
+        let outstanding = &mut *context.outstanding;
+        self.reordering.seen = true;
+        let mut lost: Vec<u64> = std::iter::from_fn(|| self.next_lost(outstanding)).collect();
+        lost.dedup();
+        lost.sort_by_key(|&seq| Reverse((outstanding.get(seq).map(|record| record.sent_at), seq)));
+        lost.into_iter().for_each(|seq| outstanding.revive(seq));
+        self.overtaken = NONE;
+        self.repeat_first = false;
     }
 
     /// Pipe of RFC 6675: segments that are neither acknowledged nor SACKed nor lost are in the network.
@@ -246,7 +239,7 @@ impl Rack {
     pub fn of(tcp: &Tcp, prr: bool) -> Rack {
         let max_ack_delay = tcp.held_acks().map_or(0, |(_, delay)| delay.get());
         let timer_margin = if tcp.rto == RtoRule::Linux { LINUX_MARGIN } else { 0 };
-        Rack { undo_allowed: tcp.undo, ..Rack::new(Probe::new(max_ack_delay), prr, timer_margin) }
+        Rack::new(Probe::new(max_ack_delay), prr, timer_margin)
     }
 
     fn new(probe: Probe, prr: bool, timer_margin: Nanos) -> Rack {
@@ -266,9 +259,6 @@ impl Rack {
             repeat_first: false,
             prr: prr.then(Prr::default),
             delivered: 0,
-            undo: Undo::default(),
-            undo_allowed: true,
-            undoes: false,
             duplicate: None,
             sacked_from: None,
             timer_margin,
@@ -329,10 +319,11 @@ impl Rack {
         let over = context.progress.past_point();
         let repairing = phase.is_repairing() && !over;
         if phase.is_repairing() {
-            let original = self.undo.is_of_original(ack.stamp, context.rtt.timestamp_tick());
             // In fast recovery other segments may be lost indeed: wait for all retransmissions in flight.
             let waits = matches!(phase, Phase::Recovery { .. }) && context.outstanding.retransmissions() > 0;
-            self.undoes |= original && !waits;
+            if !waits {
+                context.outstanding.undo.on_new_ack(ack.stamp, context.rtt.timestamp_tick());
+            }
         }
         let loss = self.respond(ack, repairing, over, context);
         let calm = loss.is_none() && !repairing && context.outstanding.sacked() == 0;
@@ -375,9 +366,9 @@ impl Rack {
         let repaired = self.probe.on_ack(context.progress, duplicate);
         // Retransmissions in flight at the end of a recovery were first sent after it began: losses of another window.
         let retransmissions = context.outstanding.retransmissions();
-        let next_window = ends_recovery && retransmissions > 0 && !self.undoes;
+        let next_window = ends_recovery && retransmissions > 0 && !context.outstanding.undo.is_due();
         if next_window {
-            self.undo.keep(retransmissions);
+            context.outstanding.undo.keep(retransmissions);
         }
         match (repairing, lost || next_window) {
             (false, true) => Some(first_loss(phase)),
@@ -500,20 +491,6 @@ impl Rack {
             }
         }
         None
-    }
-
-    /// Values of cwnd and ssthresh before the last cut, which was spurious. Lost segments that wait for retransmission may still arrive.
-    #[cold]
-    fn take_undo(&mut self, outstanding: &mut Outstanding) -> Option<(f64, f64)> {
-        self.undoes = false;
-        self.reordering.seen = true;
-        let mut lost: Vec<u64> = std::iter::from_fn(|| self.next_lost(outstanding)).collect();
-        lost.dedup();
-        lost.sort_by_key(|&seq| Reverse((outstanding.get(seq).map(|record| record.sent_at), seq)));
-        lost.into_iter().for_each(|seq| outstanding.revive(seq));
-        self.overtaken = NONE;
-        self.repeat_first = false;
-        self.undo.take()
     }
 }
 

@@ -210,8 +210,12 @@ impl<P: Policy> Sender<P> {
     /// Undoes the last cut if this ACK shows that it was spurious.
     #[inline(always)]
     fn undo(&mut self, now: Nanos) {
+        if !self.outstanding.undo.is_due() {
+            return;
+        }
         let (repair, mut context) = self.recovery(now);
-        let Some((cwnd, ssthresh)) = repair.undo(&mut context) else { return };
+        repair.on_undo(&mut context);
+        let Some((cwnd, ssthresh)) = self.outstanding.undo.take() else { return };
         self.progress.phase = Phase::Open;
         self.timed_out = false;
         self.cc.on_undo(cwnd, ssthresh);

@@ -161,7 +161,7 @@ impl<P: Policy> Sender<P> {
             meter,
             cc,
             repair,
-            outstanding: if keeps_records { Records::new(sampler) } else { Records::default() },
+            outstanding: if keeps_records { Records::new(sampler, tcp.undo) } else { Records::default() },
             ecn: (tcp.ecn != EcnMode::Off).then(|| Box::new(ecn::Sending::new(tcp.ecn, tcp.ect))),
             earlier: 0,
             pacer,
@@ -357,7 +357,10 @@ impl<P: Policy> Sender<P> {
     /// Reports congestion to the algorithm.
     fn signal(&mut self, signal: Signal, now: Nanos) {
         let flow = self.flow_in(now, signal == Signal::Loss);
-        self.repair.on_cut((signal != Signal::Ecn).then(|| (self.cc.cwnd(), self.cc.ssthresh())));
+        if self.keeps_records {
+            let before = (self.cc.cwnd(), self.cc.ssthresh());
+            self.outstanding.undo.on_cut((signal != Signal::Ecn).then_some(before));
+        }
         self.cc.on_congestion(&flow, signal);
         #[cfg(feature = "record")]
         crate::record::congestion(&flow, signal, &self.cc);

@@ -506,7 +506,7 @@ fn an_overtaken_ace_field_is_no_news() {
 #[test]
 fn rate_samples_count_each_segment_once() {
     let mut bench = Bench::new(Recovery::Sack, 8);
-    bench.sender.outstanding = Records::new(Some(Box::default()));
+    bench.sender.outstanding = Records::new(Some(Box::default()), true);
     (bench.sender.keeps_records, bench.sender.plain) = (true, false);
     bench.now = RTT;
     bench.sends();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::transport::repair::undo::Undo;
 use crate::transport::rto::RttEstimator;
 
 /// A connection with ten segments sent at time 0, and its recovery.
@@ -17,6 +18,7 @@ impl Bench {
             outstanding: Outstanding::new(None),
             rack: Rack::new(Probe::new(0), false, 0),
         };
+        bench.outstanding.undo = Undo::new(true);
         (0..10).for_each(|seq| bench.send(seq, 0));
         bench
     }
@@ -77,16 +79,17 @@ fn a_cut_is_not_undone_while_retransmissions_are_in_flight() {
     let mut bench = Bench::ten_sent();
     bench.ack(100, 0, (2, 10));
     bench.progress.phase = Phase::Recovery { point: 10 };
-    bench.rack.on_cut(Some((10.0, 20.0)));
+    bench.outstanding.undo.on_cut(Some((10.0, 20.0)));
     bench.at(100, |rack, context| rack.begin(0, context));
     for seq in [0, 1] {
         assert_eq!(bench.next_segment(9), Some(seq));
         bench.send(seq, 100);
     }
     bench.ack(120, 1, (0, 0));
-    assert_eq!(bench.at(120, |rack, context| rack.undo(context)), None);
+    assert!(!bench.outstanding.undo.is_due());
     bench.ack(130, 10, (0, 0));
-    assert_eq!(bench.at(130, |rack, context| rack.undo(context)), Some((10.0, 20.0)));
+    assert!(bench.outstanding.undo.is_due());
+    assert_eq!(bench.outstanding.undo.take(), Some((10.0, 20.0)));
 }
 
 /// RFC 8985 section 7.2: no probe while segments are SACKed. A probe is due at 300 and waits for the pacer; the SACK of 9 arrives
