@@ -45,6 +45,34 @@ struct Frame {
     kept: [u64; 5],
 }
 
+/// Local calls that have not returned.
+#[derive(Default)]
+struct Frames {
+    frames: [Frame; MOST_FRAMES - 1],
+    depth: usize,
+}
+
+impl Frames {
+    /// Enters a local call that returns to `back`. Returns whether there is room for it.
+    #[inline(always)]
+    fn enter(&mut self, back: usize, r: &mut [u64; 16]) -> bool {
+        let Some(frame) = self.frames.get_mut(self.depth) else { return false };
+        *frame = Frame { back, kept: [r[6], r[7], r[8], r[9], r[10]] };
+        self.depth += 1;
+        r[10] += u64::from(FRAME_BYTES);
+        true
+    }
+
+    /// Leaves a local call, and restores its registers. Returns the address to go on at; `None` outside any call.
+    #[inline(always)]
+    fn leave(&mut self, r: &mut [u64; 16]) -> Option<usize> {
+        self.depth = self.depth.checked_sub(1)?;
+        let Frame { back, kept } = self.frames[self.depth];
+        [r[6], r[7], r[8], r[9], r[10]] = kept;
+        Some(back)
+    }
+}
+
 enum Stop {
     Denied(Denied),
     Said(String),
@@ -56,13 +84,60 @@ impl From<Denied> for Stop {
     }
 }
 
-/// Runs one instruction: plain arithmetic and jumps in their four forms each (64 bits with an immediate, with a register; 32 bits), and
-/// all others unchanged.
+/// Runs one instruction. Arithmetic, jumps, loads, and stores come in several forms each: 64 or 32 bits, with an immediate or a register.
+/// `rest` has all others.
 macro_rules! step {
     (
-        $i:ident, $r:ident, $pc:ident, $d:ident, $s:ident;
+        $self:ident, $program:ident, $tried:ident, $i:ident, $r:ident, $pc:ident, $d:ident, $s:ident;
+        $($pattern:pat => $body:expr,)*
+    ) => {
+        step! {
+            @forms $self, $program, $tried, $i, $r, $pc, $d, $s;
+            arithmetic {
+                add 0x07 0x0f 0x04 0x0c;
+                sub 0x17 0x1f 0x14 0x1c;
+                mul 0x27 0x2f 0x24 0x2c;
+                div 0x37 0x3f 0x34 0x3c;
+                or 0x47 0x4f 0x44 0x4c;
+                and 0x57 0x5f 0x54 0x5c;
+                lsh 0x67 0x6f 0x64 0x6c;
+                rsh 0x77 0x7f 0x74 0x7c;
+                modulo 0x97 0x9f 0x94 0x9c;
+                xor 0xa7 0xaf 0xa4 0xac;
+                arsh 0xc7 0xcf 0xc4 0xcc;
+                sdiv 0x20 0x28 0x30 0x38;
+                smod 0x40 0x48 0x50 0x58;
+            }
+            jumps {
+                0x15 0x1d 0x16 0x1e |a, b| a == b;
+                0x25 0x2d 0x26 0x2e |a, b| a > b;
+                0x35 0x3d 0x36 0x3e |a, b| a >= b;
+                0x45 0x4d 0x46 0x4e |a, b| a & b != 0;
+                0x55 0x5d 0x56 0x5e |a, b| a != b;
+                0x65 0x6d 0x66 0x6e |a, b| a.sgt(b);
+                0x75 0x7d 0x76 0x7e |a, b| a.sge(b);
+                0xa5 0xad 0xa6 0xae |a, b| a < b;
+                0xb5 0xbd 0xb6 0xbe |a, b| a <= b;
+                0xc5 0xcd 0xc6 0xce |a, b| b.sgt(a);
+                0xd5 0xdd 0xd6 0xde |a, b| b.sge(a);
+            }
+            moves { 0xb7 0xbf u64; 0xb4 0xbc u32; }
+            extensions {
+                MOVE8_64 i8 u64; MOVE16_64 i16 u64; MOVE32_64 i32 u64; MOVE8_32 i8 u32; MOVE16_32 i16 u32;
+            }
+            loads { 0x79 u64; 0x61 u32; 0x69 u16; 0x71 u8; 0x81 i32; 0x89 i16; 0x91 i8; }
+            stores { 0x7b 0x7a u64; 0x63 0x62 u32; 0x6b 0x6a u16; 0x73 0x72 u8; }
+            rest { $($pattern => $body,)* }
+        }
+    };
+    (
+        @forms $self:ident, $program:ident, $tried:ident, $i:ident, $r:ident, $pc:ident, $d:ident, $s:ident;
         arithmetic { $($method:ident $ik:literal $ix:literal $wk:literal $wx:literal;)* }
         jumps { $($jk:literal $jx:literal $vk:literal $vx:literal |$a:ident, $b:ident| $test:expr;)* }
+        moves { $($mk:literal $mx:literal $moved:ty;)* }
+        extensions { $($extension:ident $narrow:ident $wide:ident;)* }
+        loads { $($from:literal $loaded:ty;)* }
+        stores { $($sx:literal $sk:literal $stored:ty;)* }
         rest { $($pattern:pat => $body:expr,)* }
     ) => {
         match $i.opcode {
@@ -77,6 +152,19 @@ macro_rules! step {
                 $jx => { let ($a, $b) = ($r[$d], $r[$s]); if $test { $pc = $i.offset as usize } }
                 $vk => { let ($a, $b) = ($r[$d] as u32, $i.immediate as u32); if $test { $pc = $i.offset as usize } }
                 $vx => { let ($a, $b) = ($r[$d] as u32, $r[$s] as u32); if $test { $pc = $i.offset as usize } }
+            )*
+            $(
+                $mk => $r[$d] = $i.immediate as $moved as u64,
+                $mx => $r[$d] = $r[$s] as $moved as u64,
+            )*
+            $(op::$extension => $r[$d] = $r[$s] as $narrow as $wide as u64,)*
+            $($from => {
+                let bytes = $tried!($self.memory.load(&$program.layout, place($r[$s], &$i)));
+                $r[$d] = <$loaded>::from_le_bytes(bytes) as u64;
+            })*
+            $(
+                $sx => $tried!($self.store($program, place($r[$d], &$i), ($r[$s] as $stored).to_le_bytes())),
+                $sk => $tried!($self.store($program, place($r[$d], &$i), ($i.immediate as $stored).to_le_bytes())),
             )*
             $($pattern => $body,)*
         }
@@ -178,12 +266,8 @@ impl Machine {
     }
 
     fn run(&mut self, program: &Program, mut r: [u64; 16], stopped: &mut usize) -> Result<u64, Stop> {
-        let layout = &program.layout;
-        let code = &program.code[..];
-        let mut frames = [Frame::default(); MOST_FRAMES - 1];
-        let mut depth = 0;
-        let mut left = BUDGET;
-        let mut pc = *stopped;
+        let (code, mut pc, mut left) = (&program.code[..], *stopped, BUDGET);
+        let mut frames = Frames::default();
         r[10] = memory::address(STACK, FRAME_BYTES);
         macro_rules! tried {
             ($result:expr) => {
@@ -210,104 +294,34 @@ impl Machine {
                 said!("takes more than {BUDGET} instructions: does it end?");
             }
             let (d, s) = (usize::from(i.dst & 15), usize::from(i.src & 15));
-            macro_rules! load {
-                ($kind:ty) => {
-                    <$kind>::from_le_bytes(tried!(self.memory.load(layout, place(r[s], &i))))
-                };
-            }
-            macro_rules! store {
-                ($value:expr, $kind:ty) => {
-                    tried!(self.store(program, place(r[d], &i), ($value as $kind).to_le_bytes()))
-                };
-            }
             step! {
-                i, r, pc, d, s;
-                arithmetic {
-                    add 0x07 0x0f 0x04 0x0c;
-                    sub 0x17 0x1f 0x14 0x1c;
-                    mul 0x27 0x2f 0x24 0x2c;
-                    div 0x37 0x3f 0x34 0x3c;
-                    or 0x47 0x4f 0x44 0x4c;
-                    and 0x57 0x5f 0x54 0x5c;
-                    lsh 0x67 0x6f 0x64 0x6c;
-                    rsh 0x77 0x7f 0x74 0x7c;
-                    modulo 0x97 0x9f 0x94 0x9c;
-                    xor 0xa7 0xaf 0xa4 0xac;
-                    arsh 0xc7 0xcf 0xc4 0xcc;
-                    sdiv 0x20 0x28 0x30 0x38;
-                    smod 0x40 0x48 0x50 0x58;
-                }
-                jumps {
-                    0x15 0x1d 0x16 0x1e |a, b| a == b;
-                    0x25 0x2d 0x26 0x2e |a, b| a > b;
-                    0x35 0x3d 0x36 0x3e |a, b| a >= b;
-                    0x45 0x4d 0x46 0x4e |a, b| a & b != 0;
-                    0x55 0x5d 0x56 0x5e |a, b| a != b;
-                    0x65 0x6d 0x66 0x6e |a, b| a.sgt(b);
-                    0x75 0x7d 0x76 0x7e |a, b| a.sge(b);
-                    0xa5 0xad 0xa6 0xae |a, b| a < b;
-                    0xb5 0xbd 0xb6 0xbe |a, b| a <= b;
-                    0xc5 0xcd 0xc6 0xce |a, b| b.sgt(a);
-                    0xd5 0xdd 0xd6 0xde |a, b| b.sge(a);
-                }
-                rest {
-                    0xb7 => r[d] = i.immediate as u64,
-                    0xbf => r[d] = r[s],
-                    0xb4 => r[d] = u64::from(i.immediate as u32),
-                    0xbc => r[d] = u64::from(r[s] as u32),
-                    0x87 | 0x8f => r[d] = r[d].wrapping_neg(),
-                    0x84 | 0x8c => r[d] = u64::from((r[d] as u32).wrapping_neg()),
-                    op::MOVE8_64 => r[d] = r[s] as i8 as u64,
-                    op::MOVE16_64 => r[d] = r[s] as i16 as u64,
-                    op::MOVE32_64 => r[d] = r[s] as i32 as u64,
-                    op::MOVE8_32 => r[d] = u64::from(r[s] as i8 as u32),
-                    op::MOVE16_32 => r[d] = u64::from(r[s] as i16 as u32),
-                    op::WIDE_IMMEDIATE => {
-                        r[d] = i.immediate as u64;
-                        pc += 1;
-                    },
-                    op::JUMP => pc = i.offset as usize,
-                    0x79 => r[d] = load!(u64),
-                    0x61 => r[d] = u64::from(load!(u32)),
-                    0x69 => r[d] = u64::from(load!(u16)),
-                    0x71 => r[d] = u64::from(load!(u8)),
-                    0x81 => r[d] = load!(i32) as u64,
-                    0x89 => r[d] = load!(i16) as u64,
-                    0x91 => r[d] = load!(i8) as u64,
-                    0x7b => store!(r[s], u64),
-                    0x63 => store!(r[s], u32),
-                    0x6b => store!(r[s], u16),
-                    0x73 => store!(r[s], u8),
-                    0x7a => store!(i.immediate, u64),
-                    0x62 => store!(i.immediate, u32),
-                    0x6a => store!(i.immediate, u16),
-                    0x72 => store!(i.immediate, u8),
-                    op::ATOMIC64 => tried!(self.atomic::<8>(program, &i, &mut r)),
-                    op::ATOMIC32 => tried!(self.atomic::<4>(program, &i, &mut r)),
-                    op::TO_LITTLE => r[d] &= u64::MAX >> (64 - i.immediate),
-                    op::SWAP => r[d] = r[d].swap_bytes() >> (64 - i.immediate),
-                    op::HOST_CALL => {
-                        let arguments = [r[1], r[2], r[3], r[4], r[5]];
-                        r[0] = tried!(self.host(program, Host::of(i.immediate), arguments));
-                    },
-                    op::LOCAL_CALL => {
-                        let Some(frame) = frames.get_mut(depth) else {
-                            said!("nests more than {MOST_FRAMES} calls");
-                        };
-                        *frame = Frame { back: pc, kept: [r[6], r[7], r[8], r[9], r[10]] };
-                        depth += 1;
-                        r[10] += u64::from(FRAME_BYTES);
-                        pc = i.offset as usize;
-                    },
-                    op::EXIT => {
-                        let Some(above) = depth.checked_sub(1) else { return Ok(r[0]) };
-                        depth = above;
-                        let Frame { back, kept } = frames[depth];
-                        [r[6], r[7], r[8], r[9], r[10]] = kept;
-                        pc = back;
-                    },
-                    _ => said!("{}", program.traps.get(i.immediate as usize).map_or("ends nowhere", String::as_str)),
-                }
+                self, program, tried, i, r, pc, d, s;
+                0x87 | 0x8f => r[d] = r[d].wrapping_neg(),
+                0x84 | 0x8c => r[d] = u64::from((r[d] as u32).wrapping_neg()),
+                op::WIDE_IMMEDIATE => {
+                    r[d] = i.immediate as u64;
+                    pc += 1;
+                },
+                op::JUMP => pc = i.offset as usize,
+                op::ATOMIC64 => tried!(self.atomic::<8>(program, &i, &mut r)),
+                op::ATOMIC32 => tried!(self.atomic::<4>(program, &i, &mut r)),
+                op::TO_LITTLE => r[d] &= u64::MAX >> (64 - i.immediate),
+                op::SWAP => r[d] = r[d].swap_bytes() >> (64 - i.immediate),
+                op::HOST_CALL => {
+                    let arguments = [r[1], r[2], r[3], r[4], r[5]];
+                    r[0] = tried!(self.host(program, Host::of(i.immediate), arguments));
+                },
+                op::LOCAL_CALL => {
+                    if !frames.enter(pc, &mut r) {
+                        said!("nests more than {MOST_FRAMES} calls");
+                    }
+                    pc = i.offset as usize;
+                },
+                op::EXIT => match frames.leave(&mut r) {
+                    Some(back) => pc = back,
+                    None => return Ok(r[0]),
+                },
+                _ => said!("{}", program.traps.get(i.immediate as usize).map_or("ends nowhere", String::as_str)),
             }
         }
     }

@@ -188,9 +188,7 @@ impl<P: Policy> Engine<P> {
             let rng = Rng::new(self.scenario.seed, Purpose::Processing, identity);
             Box::new(AccessLink::new(tcp, rng, schedule.add_stream(identity)))
         });
-        let receiver = Receiver::new(tcp.recovery.telling());
-        let compresses = tcp.sack_compression && tcp.delayed_ack;
-        let receiver = if compresses { receiver.compressing(base_rtt) } else { receiver };
+        let receiver = Receiver::of(tcp, base_rtt);
         make_room(&mut self.flows);
         self.flows.push(Connection {
             id,

@@ -9,6 +9,7 @@
 
 use super::compression::Compression;
 use crate::packet::{Block, SackBlocks};
+use crate::scenario::Tcp;
 use crate::transport::ranges::Ranges;
 use fullpipe_cc::Nanos;
 
@@ -60,13 +61,19 @@ pub enum Reply {
 }
 
 impl Receiver {
+    /// Receiver of a new connection, as `tcp` configures it, on a path with the given RTT.
+    pub fn of(tcp: &Tcp, rtt: Nanos) -> Receiver {
+        let receiver = Receiver::new(tcp.recovery.telling());
+        if tcp.sack_compression && tcp.delayed_ack { receiver.compressing(rtt) } else { receiver }
+    }
+
     /// Receiver of a new connection.
     pub fn new(telling: Telling) -> Receiver {
         Receiver { telling, ..Receiver::default() }
     }
 
     /// Receiver with Linux's SACK compression on a path with the given RTT.
-    pub fn compressing(self, rtt: Nanos) -> Receiver {
+    fn compressing(self, rtt: Nanos) -> Receiver {
         Receiver { compression: Compression::of(rtt), ..self }
     }
 
