@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fullpipe.experiments.conform import Conformance, conform
     from fullpipe.experiments.duel import Duel, duel
     from fullpipe.experiments.evaluate import Card, Statement, evaluate
+    from fullpipe.experiments.search import Search, search
     from fullpipe.experiments.sizing import Sizing, size
     from fullpipe.experiments.sweep import Sweep, sweep
     from fullpipe.linux.errors import LinuxError
@@ -67,6 +68,7 @@ __all__ = [
     "Results",
     "Scenario",
     "ScenarioError",
+    "Search",
     "Signal",
     "Simulation",
     "Sizing",
@@ -86,6 +88,7 @@ __all__ = [
     "queues",
     "run",
     "run_many",
+    "search",
     "size",
     "sweep",
 ]
@@ -108,6 +111,7 @@ _HOMES = {
     "experiments.conform": ("Conformance", "conform"),
     "experiments.duel": ("Duel", "duel"),
     "experiments.evaluate": ("Card", "Statement", "evaluate"),
+    "experiments.search": ("Search", "search"),
     "experiments.sizing": ("Sizing", "size"),
     "experiments.sweep": ("Sweep", "sweep"),
 }

@@ -32,6 +32,9 @@ RULES = {*SUITE, "workers", "dask", "memory"}
 KERNEL = {"kernel"}
 """`evaluate` takes the default kernel, because a card names one."""
 
+OWN_SEEDS = {"seeds", "engine", "kernel"}
+"""`search` has fixed seeds in each phase, and runs the simulator."""
+
 FUNCTIONS: dict[str, tuple[Callable[..., object], set[str]]] = {
     "run": (fullpipe.run, ONE_RUN),
     "compare": (fullpipe.compare, set()),
@@ -42,6 +45,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], set[str]]] = {
     "reproduce": (reproduce_all, set()),
     "check": (fullpipe.check, SUITE),
     "conform": (fullpipe.conform, RULES),
+    "search": (fullpipe.search, OWN_SEEDS),
 }
 
 HIDDEN_COMMANDS = {"linux run": {*ONE_RUN, "memory", "engine"}}
@@ -80,7 +84,7 @@ def test_commands_take_the_same_options(name: str) -> None:
     assert tuple(form.choices) == FORMATS == ("table", "csv", "json", "markdown", "latex")
 
 
-@pytest.mark.parametrize("name", ["sweep", "duel", "compare", "size", "evaluate", "reproduce", "check"])
+@pytest.mark.parametrize("name", ["sweep", "duel", "compare", "size", "evaluate", "reproduce", "check", "search"])
 def test_a_command_and_its_function_agree(name: str) -> None:
     arguments = inspect.signature(inspect.unwrap(FUNCTIONS[name][0])).parameters
     shared = {each for each in options(name) if each in FUNCTION}
@@ -98,7 +102,7 @@ def test_help_texts_of_shared_options_are_equal() -> None:
     [
         fullpipe.Result,
         Outcome,
-        *(getattr(fullpipe, name) for name in ("Comparison", "Duel", "Sweep", "Sizing", "Card")),
+        *(getattr(fullpipe, name) for name in ("Comparison", "Duel", "Sweep", "Sizing", "Card", "Search")),
     ],
 )
 def test_results_have_the_same_methods(kind: type) -> None:

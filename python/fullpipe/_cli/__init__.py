@@ -30,6 +30,7 @@ COMMANDS = {
     "conform": "Check a controller by the rules of RFC 9438 or a draft.",
     "size": "Find the smallest buffer that meets a target, such as a utilization.",
     "sweep": "Run a scenario with many settings and seeds.",
+    "search": "Search the network on which an algorithm does worst, and shrink it.",
     "algorithms": "List the algorithms, their papers and parameters.",
     "queues": "List the queueing disciplines, their sources and parameters.",
     "examples": "List the example scenarios, or copy all examples into a directory.",

@@ -1,0 +1,94 @@
+"""``fullpipe search``."""
+
+from __future__ import annotations
+
+import click
+
+from fullpipe._cli import completion as complete
+from fullpipe._cli.output import algorithm_in, declared, progress_bar, resumable
+from fullpipe._cli.results import Output, Placement, output_options, placement
+from fullpipe.errors import InputError
+from fullpipe.experiments.search import search
+
+__all__ = ["command"]
+
+
+@click.command("search")
+@click.argument("algorithm", shell_complete=complete.algorithms, callback=declared)
+@click.option(
+    "--against",
+    default="cubic",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete.algorithms,
+    callback=declared,
+    help="The other algorithm.",
+)
+@click.option(
+    "--maximize",
+    default="goodput_harm",
+    show_default=True,
+    metavar="METRIC",
+    help="goodput_harm, mean_rtt_harm, p95_rtt_harm, p99_rtt_harm, starvation, unfairness, regret, loss, underuse, or "
+    "a metric of a run, with - before it for less.",
+)
+@click.option(
+    "--bound",
+    "bounds",
+    multiple=True,
+    metavar="KNOB=LOW..HIGH",
+    help="Bounds of a knob, e.g. 'rate=1..200 Mbit/s' or 'loss=0'. You can repeat the option.",
+)
+@click.option("--beyond-standard", is_flag=True, help="Count the harm beyond that of newreno and cubic.")
+@click.option("--threshold", type=float, metavar="VALUE", help="Value from which the weakness counts as found.")
+@click.option("--budget", metavar="TIME", help="Wall time.  [default: 60 s]")
+@click.option("--evaluations", type=int, metavar="N", help="Networks of the search, instead of --budget.")
+@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Seed of the search's choices.")
+@placement
+@output_options(
+    "Plot the goodput of the parts into FILE (.png, .svg or .pdf).",
+    "Write search.json, worst.toml and Parquet tables into DIR; a re-run continues an earlier one.",
+)
+def command(
+    algorithm: str,
+    against: str,
+    maximize: str,
+    bounds: tuple[str, ...],
+    beyond_standard: bool,
+    threshold: float | None,
+    budget: str | None,
+    evaluations: int | None,
+    seed: int,
+    place: Placement,
+    output: Output,
+) -> int:
+    """Search the network on which ALGORITHM does worst, and shrink it to the simplest one that still shows it.
+
+    ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for a custom
+    algorithm, FILE.so or FILE.so:NAME for a controller of a shared library, or FILE.o for a kernel object file.
+    """
+    output.check()
+    limits = dict(_bound(text) for text in bounds)
+    with resumable(click.get_current_context(), output.out), progress_bar("search", "") as progress:
+        found = search(
+            algorithm_in(algorithm.strip()),
+            against=algorithm_in(against.strip()),
+            maximize=maximize,
+            bounds=limits,
+            beyond_standard=beyond_standard,
+            threshold=threshold,
+            budget=budget,
+            evaluations=evaluations,
+            seed=seed,
+            out=output.out,
+            progress=progress,
+            **place,
+        )
+    return output.deliver(found, saved=True)
+
+
+def _bound(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"bound {text}: expected KNOB=LOW..HIGH or KNOB=VALUE")
+    return name.strip(), value.strip()

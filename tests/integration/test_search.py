@@ -1,0 +1,105 @@
+"""`fullpipe search`: it finds weaknesses, and gives the same answer however its runs are made."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+import fullpipe
+from conftest import ROOT, Program
+from fullpipe.errors import Cancelled, InputError
+from fullpipe.experiments.search import Search, search
+
+NARROW = {
+    "rate": "2..20 Mbit/s",
+    "rtt": "10..40 ms",
+    "rtt_ratio": "1",
+    "late": "0 s",
+    "cross": "0",
+    "swing": "1",
+    "period": "10 s",
+    "jitter": "0",
+}
+"""Bounds of small, quick networks."""
+
+
+def test_the_answer_depends_on_neither_workers_nor_interruptions(tmp_path: Path) -> None:
+    one = search("bbr", bounds=NARROW, evaluations=12, workers=1)
+    stop = threading.Event()
+
+    def progress(done: float, _total: float) -> None:
+        if done > 6:
+            stop.set()
+
+    with pytest.raises(Cancelled):
+        search("bbr", bounds=NARROW, evaluations=12, out=tmp_path / "out", progress=progress, stop=stop)
+    two = search("bbr", bounds=NARROW, evaluations=12, out=tmp_path / "out", workers=2)
+    assert two.to_json() == one.to_json()
+    assert one.found
+    assert one.scenario is not None
+    assert one.value is not None
+    assert one.value > 0.75
+    assert one.knobs.keys() <= {"rate", "rtt", "buffer"}
+    again = Search.load(tmp_path / "out")
+    assert again.to_json() == one.to_json()
+    written = fullpipe.Scenario.load(tmp_path / "out/worst.toml")
+    assert written == one.scenario
+    assert again.runs.num_rows == 60
+
+
+def test_a_search_on_the_command_line(program: Program) -> None:
+    bounds = [f"--bound={name}={text}" for name, text in {**NARROW, "loss": "0", "rtt": "20 ms"}.items()]
+    process = program("search", "cubic", "--against", "cubic", *bounds, "--evaluations", "3", "--json")
+    found = json.loads(process.stdout)
+    assert {"value", "ci95", "scenario", "evaluations"} <= found.keys()
+    assert found["found"] is False, "two equal flows share"
+    assert found["value"] == pytest.approx(0.5, abs=0.2)
+    fullpipe.Scenario.from_dict(found["scenario"])
+
+
+@pytest.mark.slow
+def test_a_planted_weakness_is_found_and_shrinks_to_its_knob() -> None:
+    @fullpipe.algorithm("stops-at-50-ms", compiled=True)
+    class Stops(fullpipe.Classic):
+        def increase(self, w, flow, ack):  # type: ignore[no-untyped-def]  # noqa: ARG002
+            return -w if 0.05 <= flow.min_rtt_s <= 0.055 and w > 2.0 else 1.0 / w
+
+        def decrease(self, w, flow, signal):  # type: ignore[no-untyped-def]  # noqa: ARG002
+            return 0.5 * w
+
+    bounds = {"rate": "5..20 Mbit/s", "buffer": "1 BDP", "loss": "0", "jitter": "0", "rtt_ratio": "1", "swing": "1"}
+    found = search(Stops, maximize="regret", bounds=bounds, evaluations=120)
+    assert found.found
+    assert list(found.knobs) == ["rtt"]
+    assert 0.049 <= found.knobs["rtt"] <= 0.056
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"maximize": "harm"}, "goodput_harm"),
+        ({"budget": "5"}, "budget"),
+        ({"budget": "0 s"}, "budget"),
+        ({"evaluations": 0}, "1 to 1000000"),
+        ({"budget": "1 s", "evaluations": 5}, "conflicts"),
+        ({"bounds": {"speed": "1"}}, "speed"),
+        ({"against": "cubics"}, "cubic"),
+    ],
+)
+def test_bad_input_is_named_before_any_run(options: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        search("cubic", **options)  # type: ignore[arg-type]
+
+
+def test_a_search_without_a_feasible_network_says_so() -> None:
+    bounds = {**NARROW, "rate": "100..200 Mbit/s", "rtt": "200 ms", "loss": "0.01", "buffer": "0.1..1 BDP"}
+    found = search("cubic", maximize="loss", bounds=bounds, evaluations=2)
+    assert found.found is False
+    assert found.value is None
+    assert "feasible" in str(found.shown()[0])
+
+
+WORST = sorted((ROOT / "scenarios/worst").glob("*.toml"))
