@@ -7,6 +7,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -121,3 +124,43 @@ def test_sweep_completes_the_runs_of_other_algorithms(tmp_path: Path, ends: str)
     (line,) = done.stderr.splitlines()
     assert re.search(rf"2 of 4 .*algorithm crashing: the process of its run ended {ENDINGS[ends]}", line), line
     assert "reno" in done.stdout
+
+
+HOLDING = """
+import ctypes, os, pathlib, fullpipe
+
+@fullpipe.algorithm("holding", recovery="newreno")
+class Holding(fullpipe.Classic):
+    def increase(self, w, flow, ack):
+        return 1 / w
+
+    def decrease(self, w, flow, signal):
+        pathlib.Path("pid").write_text(str(os.getpid()))
+        ctypes.PyDLL(None).sleep(300)  # with the lock of the interpreter
+        return w / 2
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a signal of Linux")
+def test_a_run_ends_with_its_killed_command(tmp_path: Path) -> None:
+    """No thread of the run's process gets the lock, and the kernel ends it."""
+    (tmp_path / "own.py").write_text(HOLDING)
+    (tmp_path / "small.toml").write_text(SMALL)
+    command = [PROGRAM, "compare", "small.toml", "--algorithms", "own.py,reno"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    file = tmp_path / "pid"
+    wait_until(lambda: file.exists() and file.read_text() != "")
+    run = Path("/proc", file.read_text())
+    assert run.exists()
+    assert int(file.read_text()) != process.pid
+    process.kill()
+    process.wait()
+    wait_until(lambda: not run.exists() or (run / "stat").read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.1)
+    pytest.fail("it takes longer than 60 s")

@@ -271,17 +271,29 @@ def _sendable(column: Any) -> Any:
 
 
 def _end_with_the_other() -> None:
-    """Ends this process when its parent is gone, also inside an algorithm."""
+    """Ends this process when its parent is gone, also inside an algorithm, unless that holds the interpreter's lock."""
     # Not sys.stdin: the interpreter needs the lock of its buffer at the end, and aborts if a thread holds it.
     while os.read(0, 1):
         pass
     os._exit(1)
 
 
+def _be_ended_with_the_other() -> None:
+    """On Linux the kernel ends this process when its parent is gone, whatever holds the lock (prctl(2))."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+PR_SET_PDEATHSIG = 1
+
+
 def work() -> None:
     """Main function of the child process: reads a scenario and writes tables."""
     import pickle
 
+    _be_ended_with_the_other()
     out = os.fdopen(os.dup(1), "wb")
     # Output of the algorithm must not mix with the messages.
     os.dup2(2, 1)
