@@ -13,6 +13,7 @@ __all__ = [
     "Ack",
     "Acked",
     "AckedList",
+    "Batch",
     "Column",
     "Failure",
     "Flow",
@@ -119,7 +120,7 @@ class StepsState(TypedDict):
 
 @final
 class Steps:
-    """Simulation in steps. Belongs to the thread that made it."""
+    """Simulation in steps. Any thread may use it, one at a time."""
 
     def __new__(cls, model: Model, memory_bytes: int | None = None) -> Self: ...
     @property
@@ -128,6 +129,26 @@ class Steps:
     def set(self, flow: int, cwnd: float | None, pacing_rate: float | None) -> None: ...
     def snapshot(self) -> StepsState: ...
     def tables(self) -> dict[str, Any]: ...
+
+@final
+class Batch:
+    """Simulations that advance together on several threads."""
+
+    def __new__(cls, count: int) -> Self: ...
+    def begin(self, place: int, model: Model, memory_bytes: int | None) -> int: ...
+    def step(
+        self,
+        places: list[int],
+        until_ns: list[int],
+        controls: npt.NDArray[np.float64],
+        intervals: npt.NDArray[np.float64],
+        most: int,
+        workers: int,
+    ) -> None: ...
+    def queued(self, place: int, link: int) -> list[int]: ...
+    def tables(self, place: int) -> dict[str, Any]: ...
+    @staticmethod
+    def columns() -> list[str]: ...
 
 @final
 class Flow:

@@ -1,6 +1,7 @@
 //! The algorithm `external`: window and pacing rate come from outside, step by step, through `fullpipe.Simulation`.
 
 use fullpipe_cc::params::{Group, Info, Kind, Params, Value};
+use fullpipe_cc::time::seconds;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, Signal, Start};
 use fullpipe_sim::catalogue::{Definition, Parameter};
 use std::cell::RefCell;
@@ -52,6 +53,87 @@ pub struct State {
     pub min_rtt: Option<Nanos>,
     /// Last sample of the delivery rate, segments per second.
     pub delivery_rate: Option<f64>,
+    /// Segments sent since the start, retransmissions included.
+    pub sent: u64,
+    /// Whether a timeout leaves one segment in flight until an ACK arrives, whatever the window.
+    pub probes: bool,
+    /// Whether a timeout has expired since the last ACK.
+    pub timed_out: bool,
+    /// The interval that `begin_interval` began.
+    pub interval: Interval,
+}
+
+/// What a flow had counted at the beginning of an interval, and RTT samples in it.
+#[derive(Clone, Debug, Default)]
+pub struct Interval {
+    /// Segments sent before.
+    pub sent: u64,
+    /// Segments delivered before.
+    pub delivered: u64,
+    /// Segments found lost before.
+    pub lost: u64,
+    /// Marks reported before.
+    pub marks: u64,
+    /// Timeouts before.
+    pub timeouts: u64,
+    /// Times and RTT samples; None where no interval is measured.
+    samples: Option<Vec<(Nanos, Nanos)>>,
+}
+
+/// RTT samples of an interval; 0 where there are too few.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rtts {
+    /// Number of samples.
+    pub count: f64,
+    /// Mean, seconds.
+    pub mean_s: f64,
+    /// Least sample, seconds.
+    pub least_s: f64,
+    /// Least-squares slope over time, seconds per second.
+    pub slope: f64,
+    /// Mean of the second half of the samples minus that of the first, seconds.
+    pub inflation_s: f64,
+}
+
+impl State {
+    /// Begins an interval.
+    pub fn begin_interval(&mut self) {
+        let mut samples = self.interval.samples.take().unwrap_or_default();
+        samples.clear();
+        self.interval = Interval {
+            sent: self.sent,
+            delivered: self.delivered,
+            lost: self.lost,
+            marks: self.marks,
+            timeouts: self.timeouts,
+            samples: Some(samples),
+        };
+    }
+}
+
+impl Interval {
+    /// RTT samples of the interval that began at a time.
+    pub fn rtts(&self, begun: Nanos) -> Rtts {
+        let samples: Vec<(f64, f64)> =
+            self.samples.iter().flatten().map(|&(at, rtt)| (seconds(at - begun), seconds(rtt))).collect();
+        let count = samples.len() as f64;
+        if samples.is_empty() {
+            return Rtts::default();
+        }
+        let mean = |part: &[(f64, f64)]| part.iter().map(|sample| sample.1).sum::<f64>() / part.len() as f64;
+        let middle = samples.iter().map(|sample| sample.0).sum::<f64>() / count;
+        let mean_s = mean(&samples);
+        let spread = samples.iter().map(|sample| (sample.0 - middle).powi(2)).sum::<f64>();
+        let common = samples.iter().map(|sample| (sample.0 - middle) * (sample.1 - mean_s)).sum::<f64>();
+        let (first, second) = samples.split_at(samples.len() / 2);
+        Rtts {
+            count,
+            mean_s,
+            least_s: samples.iter().map(|sample| sample.1).fold(f64::INFINITY, f64::min),
+            slope: if spread > 0.0 { common / spread } else { 0.0 },
+            inflation_s: if first.is_empty() { 0.0 } else { mean(second) - mean(first) },
+        }
+    }
 }
 
 impl Shared {
@@ -108,6 +190,10 @@ pub fn begin(params: &Params, start: Start) -> Box<dyn CongestionControl + Send>
         srtt: start.rtt,
         min_rtt: start.rtt,
         delivery_rate: None,
+        sent: 0,
+        probes: false,
+        timed_out: false,
+        interval: Interval::default(),
     })));
     BEGUN.with_borrow_mut(|begun| begun.insert(params.number(FLOW) as u64, shared.clone()));
     Box::new(External(shared))
@@ -129,7 +215,8 @@ impl External {
 
 impl CongestionControl for External {
     fn cwnd(&self) -> f64 {
-        self.0.lock().cwnd
+        let state = self.0.lock();
+        if state.probes && state.timed_out { 1.0 } else { state.cwnd }
     }
 
     /// Equal to the window: recovery does not reduce it.
@@ -151,7 +238,11 @@ impl CongestionControl for External {
 
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         let mut state = self.note(flow);
+        state.timed_out = false;
         state.rtt = ack.rtt.or(state.rtt);
+        if let (Some(rtt), Some(samples)) = (ack.rtt, state.interval.samples.as_mut()) {
+            samples.push((flow.now, rtt));
+        }
         state.marks += ack.ce;
         if let Some(sample) = ack.rate
             && let Some(interval) = sample.interval
@@ -163,11 +254,14 @@ impl CongestionControl for External {
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
         let mut state = self.note(flow);
         state.congestions += 1;
-        state.timeouts += u64::from(matches!(signal, Signal::Timeout));
+        if matches!(signal, Signal::Timeout) {
+            state.timeouts += 1;
+            state.timed_out = true;
+        }
     }
 
     fn on_sent(&mut self, flow: &Flow) {
-        drop(self.note(flow));
+        self.note(flow).sent += 1;
     }
 
     fn on_lost(&mut self, flow: &Flow, _lost: &Lost) {

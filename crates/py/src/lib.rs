@@ -1,6 +1,7 @@
 //! `fullpipe._core`: convert, call, convert.
 
 mod algorithms;
+mod batch;
 mod columns;
 mod external;
 mod kernel;
@@ -24,6 +25,8 @@ mod watch;
 mod _core {
     #[pymodule_export]
     use crate::algorithms::algorithms;
+    #[pymodule_export]
+    use crate::batch::Batch;
     #[pymodule_export]
     use crate::columns::Column;
     #[pymodule_export]

@@ -60,7 +60,7 @@ impl Model {
 
     /// Whether a run of it holds the interpreter's lock: an algorithm of it is run by the interpreter.
     #[getter]
-    fn holds_lock(&self) -> bool {
+    pub fn holds_lock(&self) -> bool {
         own::has(&self.0, own::RunBy::Interpreter)
     }
 

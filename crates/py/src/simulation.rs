@@ -7,18 +7,21 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use crate::external::{self, Shared};
 use crate::model::{self, Model};
 use crate::watch::Watch;
 use crate::{own, report};
 
-/// Simulation in steps. Belongs to the thread that made it.
-#[pyclass(unsendable, module = "fullpipe._core")]
+/// Simulation in steps. Any thread may use it, one at a time.
+#[pyclass(module = "fullpipe._core")]
 pub struct Steps {
-    simulation: Option<Simulation>,
+    simulation: Mutex<Option<Simulation>>,
     flows: BTreeMap<u64, Shared>,
     links: usize,
+    /// Whether an algorithm is run by the interpreter.
+    holds_lock: bool,
 }
 
 #[pymethods]
@@ -32,21 +35,28 @@ impl Steps {
         let links = scenario.links.len();
         let simulation = Simulation::within(scenario, memory_bytes.unwrap_or(u64::MAX));
         let simulation = simulation.map_err(|stopped| model::refused(py, stopped))?;
-        Ok(Steps { simulation: Some(simulation), flows: external::collect(), links })
+        Ok(Steps {
+            simulation: Mutex::new(Some(simulation)),
+            flows: external::collect(),
+            links,
+            holds_lock: model.holds_lock(),
+        })
     }
 
     /// Simulated time reached, nanoseconds.
     #[getter]
     fn now_ns(&self) -> PyResult<Nanos> {
-        Ok(self.running()?.now())
+        self.with(Simulation::now)
     }
 
-    /// Advances to the time `until_ns`, or to the end of the scenario.
+    /// Advances to the time `until_ns`, or to the end of the scenario, without the interpreter's lock where it can.
     fn advance(&mut self, py: Python<'_>, until_ns: Nanos) -> PyResult<()> {
         let mut watch = Watch::new(None);
         let _ = own::take_raised();
-        let simulation = self.simulation.as_mut().ok_or_else(ended)?;
-        let outcome = simulation.advance_watched(until_ns, &mut |reached| watch.may_go_on(reached));
+        let simulation =
+            self.simulation.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().ok_or_else(ended)?;
+        let mut advance = || simulation.advance_watched(until_ns, &mut |reached| watch.may_go_on(reached));
+        let outcome = if self.holds_lock { advance() } else { py.detach(advance) };
         finish(py, outcome, watch)
     }
 
@@ -63,8 +73,7 @@ impl Steps {
     /// State of the flows under outside control, and packets in the queues of the links.
     fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let snapshot = PyDict::new(py);
-        let simulation = self.running()?;
-        snapshot.set_item("now_s", seconds(simulation.now()))?;
+        snapshot.set_item("now_s", seconds(self.with(Simulation::now)?))?;
         let flows = PyDict::new(py);
         for (&number, shared) in &self.flows {
             let state = shared.lock().clone();
@@ -86,7 +95,7 @@ impl Steps {
         snapshot.set_item("flows", flows)?;
         let queues = PyList::empty(py);
         for link in 0..self.links {
-            queues.append(simulation.queued_packets(link))?;
+            queues.append(self.with(|simulation| simulation.queued_packets(link))?)?;
         }
         snapshot.set_item("queue_packets", queues)?;
         Ok(snapshot)
@@ -95,7 +104,7 @@ impl Steps {
     /// Advances to the end, and gives the tables of the run.
     fn tables<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.advance(py, Nanos::MAX)?;
-        let simulation = self.simulation.take().ok_or_else(ended)?;
+        let simulation = self.simulation.get_mut().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(ended)?;
         match simulation.report() {
             Ok(done) => report::to_tables(py, done),
             Err(stopped) => Err(model::failure(py, &stopped)),
@@ -104,8 +113,9 @@ impl Steps {
 }
 
 impl Steps {
-    fn running(&self) -> PyResult<&Simulation> {
-        self.simulation.as_ref().ok_or_else(ended)
+    fn with<T>(&self, use_it: impl FnOnce(&Simulation) -> T) -> PyResult<T> {
+        let simulation = self.simulation.lock().unwrap_or_else(PoisonError::into_inner);
+        simulation.as_ref().map(use_it).ok_or_else(ended)
     }
 }
 

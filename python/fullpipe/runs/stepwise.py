@@ -17,7 +17,7 @@ from fullpipe.scenario.quantity import Quantity, read_quantity
 if TYPE_CHECKING:
     import os
 
-__all__ = ["EXTERNAL", "ExternalFlow", "Simulation", "Snapshot", "check_not_external"]
+__all__ = ["EXTERNAL", "ExternalFlow", "Simulation", "Snapshot", "check_not_external", "numbered"]
 
 EXTERNAL = "external"
 """Algorithm of flows that a caller controls."""
@@ -78,7 +78,7 @@ class Snapshot:
 
 class Simulation:
     """A run that advances step by step. Flows with ``algorithm = "external"`` have the congestion window and
-    the pacing rate that `set` gives them. Belongs to the thread that made it.
+    the pacing rate that `set` gives them. Any thread may use it, one at a time.
 
     The steps change no metric: a scenario without external flows has an equal result with `fullpipe.run`.
 
@@ -118,13 +118,13 @@ class Simulation:
         if seed is not None:
             scenario = scenario.replace(seed=seed)
         self._scenario = scenario
-        numbered, self._external = _numbered(scenario)
+        apart, self._external = numbered(scenario)
         self._links = [str(link["name"]) for link in scenario.to_dict()["links"]]
         sizes = Quantity.parse(scenario.to_dict().get("packet_size", "1000 B"))
         size = scenario.to_dict().get("packet_size", 1000) if sizes is None else sizes.value
         self._packet_bits = 8.0 * float(size)
         try:
-            self._steps = _core.Steps(numbered.model, share_bytes(1, memory))
+            self._steps = _core.Steps(apart.model, share_bytes(1, memory))
         except _core.Problem as problem:
             key, what, _ = problem.args
             raise MemoryLimitError(key, what, scenario.file) from None
@@ -265,7 +265,7 @@ def _is_external(algorithm: object) -> bool:
     return name == EXTERNAL
 
 
-def _numbered(scenario: Scenario) -> tuple[Scenario, tuple[int, ...]]:
+def numbered(scenario: Scenario) -> tuple[Scenario, tuple[int, ...]]:
     """The scenario with a group per external flow, whose algorithm has the number of the flow, and these numbers."""
     groups: list[dict[str, object]] = []
     found: list[int] = []
