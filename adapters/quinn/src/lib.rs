@@ -11,9 +11,13 @@
 
 mod driver;
 mod estimator;
+mod packets;
 mod plain;
 
-use driver::Quinn;
+pub use driver::Quinn;
+pub use packets::{Exported, Factory};
+pub use plain::Plain;
+
 use fullpipe_cc::Start;
 use fullpipe_cc::params::{Group, Info, Param, Params};
 use fullpipe_sim::Catalogue;
@@ -53,19 +57,19 @@ pub fn catalogue() -> Catalogue {
             let mut config = NewRenoConfig::default();
             config.initial_window(first_window(params, start));
             config.loss_reduction_factor(params.number("loss_reduction_factor") as f32);
-            begin(config, start)
+            from_factory(config, start)
         })
         .with(&CUBIC, |params, start| {
             let mut config = CubicConfig::default();
             config.initial_window(first_window(params, start));
-            begin(config, start)
+            from_factory(config, start)
         })
         .with(&BBR, |params, start| {
             let mut config = BbrConfig::default();
             config.initial_window(first_window(params, start));
             getrandom::seed(start.seed);
             rand::rng().reseed().expect("a source that does not fail");
-            begin(config, start)
+            from_factory(config, start)
         })
 }
 
@@ -74,6 +78,7 @@ fn first_window(params: &Params, start: Start) -> u64 {
     (params.number("initial_window") * f64::from(start.segment_bytes)) as u64
 }
 
-fn begin(config: impl ControllerFactory, start: Start) -> Quinn {
-    Quinn::new(|now, mtu| Arc::new(config).build(now, mtu), start)
+/// Controller of a factory of yours, for a catalogue: `Catalogue::with(&INFO, |_, start| from_factory(MyConfig::default(), start))`.
+pub fn from_factory(factory: impl ControllerFactory, start: Start) -> Quinn {
+    Quinn::new(|now, mtu| Arc::new(factory).build(now, mtu), start)
 }

@@ -1,0 +1,46 @@
+//! Two endpoints over CoDel.
+
+use fullpipe_net::{Links, Scenario};
+use fullpipe_stack::{Transfer, transfer};
+use quinn_proto::congestion::{CubicConfig, NewRenoConfig};
+use std::sync::Arc;
+
+const MEGABYTES: u64 = 1_000_000;
+
+fn links(keys: &str) -> Links {
+    let text = format!("duration = \"100 s\"\nlinks = [{{ name = \"l\", {keys} }}]");
+    Links::new(&Scenario::from_toml(&text).expect("a scenario")).expect("a valid scenario")
+}
+
+fn over(keys: &str) -> Transfer {
+    transfer(links(keys), "l", 10 * MEGABYTES, Arc::new(NewRenoConfig::default()), 60_000_000_000)
+}
+
+const CODEL: &str = "rate = \"20 Mbit/s\", delay = \"20 ms\", buffer = \"1000 packets\", queue = \"codel\"";
+
+/// 10 MB are 8252 packets of 1252 bytes at most; each takes 0.512 ms on the wire, so that 4.23 s are the least.
+#[test]
+fn ten_megabytes_over_codel_arrive_and_runs_are_identical() {
+    let first = over(CODEL);
+    let seconds = first.completed_at.expect("complete") as f64 / 1e9;
+    assert!((4.2..5.5).contains(&seconds), "{seconds} s");
+    assert!(first.lost > 0 && first.lost < first.sent / 50, "{first:?}");
+    assert_eq!(over(CODEL), first);
+}
+
+#[test]
+fn marks_reach_the_sender() {
+    let marking = CODEL.replace("\"codel\"", "{ name = \"codel\", ecn = true }");
+    let found = over(&marking);
+    assert_eq!(found.lost, 0, "CoDel marks instead: {found:?}");
+    assert!(found.completed_at.is_some());
+}
+
+#[test]
+fn losses_and_controllers_change_the_run() {
+    let lossy = CODEL.replace("queue = \"codel\"", "loss = 0.01");
+    let newreno = over(&lossy);
+    assert!(newreno.completed_at > over(CODEL).completed_at, "{newreno:?}");
+    let cubic = transfer(links(CODEL), "l", 10 * MEGABYTES, Arc::new(CubicConfig::default()), 60_000_000_000);
+    assert_ne!(cubic.digest, over(CODEL).digest);
+}
