@@ -41,6 +41,7 @@ pub struct Quinn {
 }
 
 impl Quinn {
+    /// Controller that `build` makes, from the time of its connection's start and the size of its datagrams.
     #[expect(clippy::disallowed_methods, reason = "an origin: the controllers take nothing but differences")]
     pub fn new(build: impl FnOnce(Instant, u16) -> Box<dyn Controller>, start: Start) -> Quinn {
         let origin = Instant::now();

@@ -4,7 +4,7 @@
 //! quinn's connection reports packets and bytes to its controller; the simulator's sender reports segments. This crate
 //! connects the two. It has a packet for each transmission of a segment ([`fullpipe_connection`]), quinn's RTT
 //! estimator, and the rate and burst of quinn's pacer. reports/quic.md describes how each event is mapped, and the
-//! differences from a connection.
+//! differences from a connection. [`from_factory`] takes any implementation of quinn's trait, on packets.
 //!
 //! BBR seeds its random generator from the operating system. Here, the seed is the flow's: the crate `../entropy`
 //! replaces `getrandom`, which `rand` calls. quinn's code is unchanged.
@@ -15,7 +15,7 @@ mod packets;
 mod plain;
 
 pub use driver::Quinn;
-pub use packets::{Exported, Factory};
+pub use packets::{Control, Exported, Factory, from_factory};
 pub use plain::Plain;
 
 use fullpipe_cc::Start;
@@ -57,19 +57,19 @@ pub fn catalogue() -> Catalogue {
             let mut config = NewRenoConfig::default();
             config.initial_window(first_window(params, start));
             config.loss_reduction_factor(params.number("loss_reduction_factor") as f32);
-            from_factory(config, start)
+            segments(config, start)
         })
         .with(&CUBIC, |params, start| {
             let mut config = CubicConfig::default();
             config.initial_window(first_window(params, start));
-            from_factory(config, start)
+            segments(config, start)
         })
         .with(&BBR, |params, start| {
             let mut config = BbrConfig::default();
             config.initial_window(first_window(params, start));
             getrandom::seed(start.seed);
             rand::rng().reseed().expect("a source that does not fail");
-            from_factory(config, start)
+            segments(config, start)
         })
 }
 
@@ -78,7 +78,7 @@ fn first_window(params: &Params, start: Start) -> u64 {
     (params.number("initial_window") * f64::from(start.segment_bytes)) as u64
 }
 
-/// Controller of a factory of yours, for a catalogue: `Catalogue::with(&INFO, |_, start| from_factory(MyConfig::default(), start))`.
-pub fn from_factory(factory: impl ControllerFactory, start: Start) -> Quinn {
+/// Controller on segments.
+fn segments(factory: impl ControllerFactory, start: Start) -> Quinn {
     Quinn::new(|now, mtu| Arc::new(factory).build(now, mtu), start)
 }

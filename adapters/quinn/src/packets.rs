@@ -1,27 +1,34 @@
-//! A controller of quinn's behind the packet-level interface, in a shared library that every command takes.
+//! Any implementation of quinn's trait `Controller` behind the packet-level interface: in a catalogue ([`from_factory`]), or in a shared
+//! library that every command takes ([`Exported`]).
 //!
 //! A crate of type `cdylib` names its factories, and exports them:
 //!
-//! ```ignore
+//! ```
+//! use fullpipe_quinn::{Exported, Factory};
+//! use quinn_proto::congestion::{ControllerFactory, CubicConfig};
+//! use std::{ffi::CStr, sync::Arc};
+//!
 //! struct Mine;
 //!
-//! impl fullpipe_quinn::Factory for Mine {
+//! impl Factory for Mine {
 //!     const NAME: &'static CStr = c"mine";
 //!
 //!     fn build() -> Arc<dyn ControllerFactory> {
-//!         Arc::new(MyConfig::default())
+//!         Arc::new(CubicConfig::default()) // your factory
 //!     }
 //! }
 //!
-//! fullpipe_abi::export!(fullpipe_quinn::Exported<Mine>);
+//! fullpipe_abi::export!(Exported<Mine>);
 //! ```
 //!
-//! Losses of an ACK come before its acknowledgments, where quinn's connection reports them after. The transport paces at 1.25 windows per
-//! RTT, as quinn does.
+//! Differences from a connection of quinn-proto 0.11.19:
+//! - The losses of an ACK come before its acknowledgments. quinn reports them after.
+//! - The transport paces at 1.25 windows per RTT, in bursts of ten packets at most. quinn's bursts grow with the rate, up to 2 ms of it.
+//! - A rate that a controller reports in its metrics is not used, as in quinn.
 
 use crate::estimator::Estimator;
-use fullpipe_abi::packets::{Acked, Lost, PacketControl, Path, Rtt, Sent};
-use fullpipe_abi::{Controller, NONE, Start};
+use fullpipe_abi::packets::{Acked, Lost, PacketControl, Packets, Path, Rtt, Sent};
+use fullpipe_abi::{Controller, NONE};
 use quinn_proto::congestion::ControllerFactory;
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -31,46 +38,40 @@ use std::time::{Duration, Instant};
 /// RTT before the first sample (RFC 9002 section 6.2.2).
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
-/// Controller of quinn's trait, with its name in scenarios.
-pub trait Factory {
-    /// Name in scenarios.
-    const NAME: &'static CStr;
-
-    /// The library's factory.
-    fn build() -> Arc<dyn ControllerFactory>;
+/// Controller of a factory of yours, for a catalogue: `Catalogue::with(&INFO, |_, start| from_factory(Arc::new(MyConfig::default()), &start))`.
+pub fn from_factory(factory: Arc<dyn ControllerFactory>, start: &fullpipe_cc::Start) -> Packets<Control> {
+    Packets::new(
+        Control::new(factory, start.segment_bytes.into(), start.rtt.map(Duration::from_nanos), start.seed),
+        start,
+    )
 }
 
-/// Controller of a [`Factory`], for [`fullpipe_abi::export!`].
-pub struct Exported<F> {
+/// Controller of quinn's trait, and the state that a connection keeps for it.
+pub struct Control {
     controller: Box<dyn quinn_proto::congestion::Controller>,
     estimator: Estimator,
     /// Instant that stands for time 0.
     origin: Instant,
-    factory: PhantomData<F>,
 }
 
-impl<F> Exported<F> {
+impl Control {
+    /// Controller of a connection with datagrams of `datagram` bytes. `rtt` is the sample of a handshake.
+    #[expect(clippy::disallowed_methods, reason = "an origin, of which only differences are used")]
+    pub fn new(factory: Arc<dyn ControllerFactory>, datagram: u64, rtt: Option<Duration>, seed: u64) -> Control {
+        let origin = Instant::now();
+        getrandom::seed(seed);
+        rand::rng().reseed().expect("a source that does not fail");
+        let controller = factory.build(origin, u16::try_from(datagram).unwrap_or(u16::MAX));
+        Control { controller, estimator: Estimator::new(origin, rtt.unwrap_or(INITIAL_RTT)), origin }
+    }
+
     /// Time 0 is a nanosecond after the controller was built: a controller takes packets sent at that instant for older ones.
     fn at(&self, now: u64) -> Instant {
         self.origin + Duration::from_nanos(now + 1)
     }
 }
 
-impl<F: Factory> Controller for Exported<F> {
-    const NAME: &'static CStr = F::NAME;
-
-    #[expect(clippy::disallowed_methods, reason = "an origin, of which only differences are used")]
-    fn create(start: &Start, _: &[f64]) -> Exported<F> {
-        let origin = Instant::now();
-        let rtt = if start.initial_rtt_ns == NONE { INITIAL_RTT } else { Duration::from_nanos(start.initial_rtt_ns) };
-        getrandom::seed(start.seed);
-        let mtu = u16::try_from(start.datagram).unwrap_or(u16::MAX);
-        let controller = F::build().build(origin, mtu);
-        Exported { controller, estimator: Estimator::new(origin, rtt), origin, factory: PhantomData }
-    }
-}
-
-impl<F> PacketControl for Exported<F> {
+impl PacketControl for Control {
     fn window_bytes(&self) -> u64 {
         self.controller.window()
     }
@@ -105,6 +106,56 @@ impl<F> PacketControl for Exported<F> {
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {
-        self.controller.metrics().ssthresh
+        self.controller.metrics().ssthresh.filter(|&bytes| bytes != u64::MAX)
+    }
+}
+
+/// Controller of quinn's trait, with its name in scenarios.
+pub trait Factory {
+    /// Name in scenarios.
+    const NAME: &'static CStr;
+
+    /// The library's factory.
+    fn build() -> Arc<dyn ControllerFactory>;
+}
+
+/// Controller of a [`Factory`], for [`fullpipe_abi::export!`].
+pub struct Exported<F> {
+    control: Control,
+    factory: PhantomData<F>,
+}
+
+impl<F: Factory> Controller for Exported<F> {
+    const NAME: &'static CStr = F::NAME;
+
+    fn create(start: &fullpipe_abi::Start, _: &[f64]) -> Exported<F> {
+        let rtt = (start.initial_rtt_ns != NONE).then(|| Duration::from_nanos(start.initial_rtt_ns));
+        Exported { control: Control::new(F::build(), start.datagram, rtt, start.seed), factory: PhantomData }
+    }
+}
+
+impl<F> PacketControl for Exported<F> {
+    fn window_bytes(&self) -> u64 {
+        self.control.window_bytes()
+    }
+
+    fn on_packet_sent(&mut self, path: &Path, sent: &Sent) {
+        self.control.on_packet_sent(path, sent);
+    }
+
+    fn on_packets_acked(&mut self, path: &Path, acked: &[Acked], rtt: Option<Rtt>) {
+        self.control.on_packets_acked(path, acked, rtt);
+    }
+
+    fn on_packets_lost(&mut self, path: &Path, lost: &[Lost], persistent: bool) {
+        self.control.on_packets_lost(path, lost, persistent);
+    }
+
+    fn on_ecn_ce(&mut self, path: &Path, count: u64, largest: &Acked) {
+        self.control.on_ecn_ce(path, count, largest);
+    }
+
+    fn ssthresh_bytes(&self) -> Option<u64> {
+        self.control.ssthresh_bytes()
     }
 }

@@ -19,6 +19,10 @@
 //! - ssthresh is private to the library, and infinite here. The library's clock counts microseconds.
 //! - A spurious loss is not undone, because s2n-quic does not do so.
 
+mod packets;
+
+pub use packets::{Control, Exported, Factory, from_factory};
+
 use fullpipe_cc::params::{Group, Info, Param, Params};
 use fullpipe_cc::random::SplitMix64;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, Signal, Start};
@@ -115,6 +119,12 @@ impl Publisher for Announced {
 #[derive(Debug)]
 struct Random(SplitMix64);
 
+impl Random {
+    fn new(seed: u64) -> Random {
+        Random(SplitMix64::new(seed))
+    }
+}
+
 impl random::Generator for Random {
     fn public_random_fill(&mut self, dest: &mut [u8]) {
         for bytes in dest.chunks_mut(8) {
@@ -131,26 +141,37 @@ fn at(now: Nanos) -> Timestamp {
     NoopClock.get_time() + Duration::from_nanos(now)
 }
 
+/// Controller of a path with this largest datagram.
+fn controller<E: Endpoint>(mut endpoint: E, mtu: u16) -> E::CongestionController {
+    let (config, address) = (path::Config::default(), SocketAddress::default());
+    let mut info = PathInfo::new(&config, &address);
+    info.max_datagram_size = mtu;
+    endpoint.new_congestion_controller(info)
+}
+
+/// Estimator with the sample of a handshake, if there is one.
+fn estimator(rtt: Option<Nanos>) -> RttEstimator {
+    let mut estimator = RttEstimator::new(DEFAULT_INITIAL_RTT);
+    if let Some(sample) = rtt.map(Duration::from_nanos) {
+        estimator.update_rtt(Duration::ZERO, sample, at(0), true, PacketNumberSpace::ApplicationData);
+    }
+    estimator
+}
+
+/// `MINIMUM_PACING_RTT` of s2n-quic's pacers.
+const LEAST_PACED: Duration = Duration::from_millis(2);
+
 impl<C: CongestionController> S2n<C> {
-    fn new(mut endpoint: impl Endpoint<CongestionController = C>, start: Start) -> S2n<C> {
+    fn new(endpoint: impl Endpoint<CongestionController = C>, start: Start) -> S2n<C> {
         let mtu = u16::try_from(start.segment_bytes).unwrap_or(u16::MAX);
-        let (config, address) = (path::Config::default(), SocketAddress::default());
-        let mut info = PathInfo::new(&config, &address);
-        info.max_datagram_size = mtu;
-        let controller = endpoint.new_congestion_controller(info);
-        let mut rtt = RttEstimator::new(DEFAULT_INITIAL_RTT);
-        if let Some(sample) = start.rtt.map(Duration::from_nanos) {
-            rtt.update_rtt(Duration::ZERO, sample, at(0), true, PacketNumberSpace::ApplicationData);
-        }
-        let (packets, announced) = (Packets::default(), Announced::default());
         S2n {
-            controller,
+            controller: controller(endpoint, mtu),
             mtu,
-            rtt,
-            packets,
+            rtt: estimator(start.rtt),
+            packets: Packets::default(),
             largest_acked: None,
-            announced,
-            random: Random(SplitMix64::new(start.seed)),
+            announced: Announced::default(),
+            random: Random::new(start.seed),
         }
     }
 
@@ -176,8 +197,6 @@ impl<C: CongestionController> CongestionControl for S2n<C> {
     }
 
     fn pacing_rate(&self) -> Option<f64> {
-        /// `MINIMUM_PACING_RTT` of s2n-quic's pacers.
-        const LEAST_PACED: Duration = Duration::from_millis(2);
         let pacing = self.announced.pacing.filter(|_| self.rtt.smoothed_rtt() >= LEAST_PACED);
         Some(pacing.map_or(f64::INFINITY, |(rate, _)| rate as f64 / f64::from(self.mtu)))
     }

@@ -23,9 +23,11 @@ pub struct Side {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     remote: SocketAddr,
-    /// Bytes that the application has yet to write, and its stream.
+    /// Bytes that the application has yet to write, and the stream for them.
     left: u64,
-    stream: Option<StreamId>,
+    outgoing: Option<StreamId>,
+    /// Stream of the peer, and the bytes that have arrived on it in order.
+    incoming: Option<StreamId>,
     received: u64,
 }
 
@@ -57,7 +59,15 @@ impl Side {
         config.transport_config(transport(Some(controller)));
         let (mut endpoint, remote) = (endpoint(None, 1), address(2));
         let connection = endpoint.connect(now, config, remote, "localhost").expect("a connection");
-        Side { endpoint, connection: Some(connection), remote, left: bytes, stream: None, received: 0 }
+        Side {
+            endpoint,
+            connection: Some(connection),
+            remote,
+            left: bytes,
+            outgoing: None,
+            incoming: None,
+            received: 0,
+        }
     }
 
     /// Server that counts received bytes.
@@ -68,7 +78,7 @@ impl Side {
         config.validation_token_config(tokens);
         config.transport_config(transport(None));
         let endpoint = endpoint(Some(config), 2);
-        Side { endpoint, connection: None, remote: address(1), left: 0, stream: None, received: 0 }
+        Side { endpoint, connection: None, remote: address(1), left: 0, outgoing: None, incoming: None, received: 0 }
     }
 
     /// Bytes that have arrived in order.
@@ -83,10 +93,10 @@ impl Side {
 
     /// Handles timers that are due.
     pub fn on_time(&mut self, now: Instant) {
-        if let Some((_, connection)) = &mut self.connection {
-            if connection.poll_timeout().is_some_and(|due| due <= now) {
-                connection.handle_timeout(now);
-            }
+        if let Some((_, connection)) = &mut self.connection
+            && connection.poll_timeout().is_some_and(|due| due <= now)
+        {
+            connection.handle_timeout(now);
         }
     }
 
@@ -132,27 +142,33 @@ impl Side {
         let Some((_, connection)) = &mut self.connection else { return };
         while let Some(event) = connection.poll() {
             match event {
-                Event::Connected if self.left > 0 => self.stream = connection.streams().open(Dir::Uni),
+                Event::Connected if self.left > 0 => self.outgoing = connection.streams().open(Dir::Uni),
                 Event::ConnectionLost { reason } => panic!("the connection is lost: {reason}"),
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
-                    self.stream = connection.streams().accept(Dir::Uni);
+                    self.incoming = connection.streams().accept(Dir::Uni);
                 }
                 _ => {}
             }
         }
-        let Some(stream) = self.stream else { return };
-        while self.left > 0 {
-            let data = [0; CHUNK];
-            let most = self.left.min(CHUNK as u64) as usize;
-            match connection.send_stream(stream).write(&data[..most]) {
-                Ok(written) => self.left -= written as u64,
-                Err(_) => return,
-            }
-            if self.left == 0 {
-                connection.send_stream(stream).finish().expect("an open stream");
-            }
+        if let Some(stream) = self.incoming {
+            self.received += read(connection, stream);
         }
-        self.received += read(connection, stream);
+        if let Some(stream) = self.outgoing {
+            write(connection, stream, &mut self.left);
+        }
+    }
+}
+
+/// Writes zeros until no byte is left or the connection takes no more; then ends the stream.
+fn write(connection: &mut Connection, stream: StreamId, left: &mut u64) {
+    const ZEROS: &[u8] = &[0; CHUNK];
+    while *left > 0 {
+        let most = (*left).min(CHUNK as u64) as usize;
+        let Ok(written) = connection.send_stream(stream).write(&ZEROS[..most]) else { return };
+        *left -= written as u64;
+        if *left == 0 {
+            connection.send_stream(stream).finish().expect("an open stream");
+        }
     }
 }
 

@@ -18,7 +18,9 @@ const HEADERS: u32 = 28;
 pub struct Transfer {
     /// Time at which the receiver has all bytes, nanoseconds; `None` at the end of the time limit.
     pub completed_at: Option<u64>,
-    /// Packets that the sender has sent, and that its link has lost.
+    /// Bytes that the receiver has in order.
+    pub received: u64,
+    /// Packets that the sender has sent.
     pub sent: u64,
     /// Packets of the sender that its link has lost.
     pub lost: u64,
@@ -103,7 +105,7 @@ pub fn transfer(
         }
     }
     let completed_at = (server.received() >= bytes).then_some(now);
-    Transfer { completed_at, sent, lost: wire.links.lost(there), digest: wire.digest }
+    Transfer { completed_at, received: server.received(), sent, lost: wire.links.lost(there), digest: wire.digest }
 }
 
 /// Instant that stands for time 0. quinn takes differences of instants alone.

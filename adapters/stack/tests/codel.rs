@@ -8,7 +8,7 @@ use std::sync::Arc;
 const MEGABYTES: u64 = 1_000_000;
 
 fn links(keys: &str) -> Links {
-    let text = format!("duration = \"100 s\"\nlinks = [{{ name = \"l\", {keys} }}]");
+    let text = format!("duration = \"100 s\"\nlinks = [{{ name = \"l\", {keys} }}]\nudp = [{{ rate = \"1 Mbit/s\" }}]");
     Links::new(&Scenario::from_toml(&text).expect("a scenario")).expect("a valid scenario")
 }
 
