@@ -146,6 +146,7 @@ lint-adapters: ## Format and clippy of the adapters, which need a newer Rust and
 
 test-adapters: build ## The tests of the adapters to QUIC libraries.
 	cd adapters && cargo test --locked --target-dir ../target
+	cd adapters && cargo build --locked --package fullpipe-quic-library --target-dir ../target
 	$(BIN)/pytest tests/integration/test_quic.py
 
 lock: $(VENV)/.dependencies ## Resolve the dependencies of pyproject.toml into uv.lock; versions that are there stay.

@@ -28,6 +28,8 @@ class Cubic:
         self._epoch = None
         self._timeout = False
         self._last_ack = 0.0
+        self._lost = 0
+        self._before = None
 
     def on_ack(self, flow, ack):
         """Slow start, or section 4.2 and 4.3."""
@@ -75,8 +77,20 @@ class Cubic:
             self._epoch += flow.now_s - self._last_ack
             self._last_ack = flow.now_s
 
+    def on_undo(self, cwnd, ssthresh):
+        """All losses of a recovery have proved spurious: the state before the reduction (section 4.9.2)."""
+        self.cwnd, self.ssthresh = max(self.cwnd, cwnd), max(self.ssthresh, ssthresh)
+        if self.fault != 19 and self._before is not None:
+            self._w_max, self._prior, self._peak, self._k, self._w_est, self._epoch = self._before
+
+    def on_recovered(self, _flow):
+        """Fault 20: a few lost packets are taken for spurious ones."""
+        if self.fault == 20 and self._lost < 0.2 * self._prior:
+            self.cwnd = self._prior
+
     def on_lost(self, flow, _lost):
         """A cut for each lost packet is a fault."""
+        self._lost += 1
         if self.fault == 2:
             self._reduce(self.cwnd, flow, Signal.LOSS)
 
@@ -106,11 +120,13 @@ class Cubic:
 
     def _reduce(self, w, flow, signal):
         converges = w < (self._peak if self.fault == 16 else self._w_max) and self.fault != 13
+        self._before = self._w_max, self._prior, self._peak, self._k, self._w_est, self._epoch
         self._peak = w
         self._prior = w
         self._w_max = w * (1 + self._beta) / 2 if converges else w
         kept = self._beta * (self._w_max if self.fault == 15 else w)
         self._timeout = signal == Signal.TIMEOUT
+        self._lost = 0
         if self._timeout and self.fault == 17:
             kept = w / 2
         self.ssthresh = kept if self.fault == 3 else max(kept, 2.0)

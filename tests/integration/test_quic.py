@@ -14,6 +14,7 @@ import fullpipe
 from conftest import ROOT, module_of
 
 PROGRAM = ROOT / "target/debug/fullpipe-quic"
+LIBRARY = ROOT / "target/debug/libfullpipe_quic_library.so"
 TOLERANCE = 0.05
 """Relative tolerance of recorded metrics: a record belongs to the build that measured it, and the simulator changes."""
 
@@ -31,6 +32,29 @@ def fullpipe_quic(*arguments: str, status: int = 0) -> subprocess.CompletedProce
     )
     assert done.returncode == status, done.stdout + done.stderr
     return done
+
+
+needs_library = pytest.mark.skipif(not LIBRARY.exists(), reason="the library is not built: `make test-adapters`")
+
+
+@needs_library
+def test_factories_of_libraries_run_in_every_command() -> None:
+    path = {"rate": "20 Mbit/s", "delay": "20 ms", "buffer": "1 BDP"}
+    flow = {"transport": "quic", "algorithm": "newreno"}
+    scenario = fullpipe.Scenario(duration="20 s", warmup="5 s", links=[{"name": "l", **path}], flows=[flow])
+    theirs = [f"{LIBRARY}:{name}" for name in ("quinn-newreno", "quinn-cubic", "s2n-cubic", "s2n-bbr")]
+    runs = fullpipe.compare(scenario, [*theirs, "newreno", "cubic"], seeds=1)
+    goodput = {name: found.figures()["goodput_bps"] for name, found in runs.results.items()}
+    assert goodput["quinn-newreno"] == pytest.approx(goodput["newreno"], rel=0.03)
+    assert goodput["quinn-cubic"] == pytest.approx(goodput["cubic"], rel=0.03)
+    assert min(goodput.values()) > 17e6
+
+
+@needs_library
+def test_quinns_newreno_follows_rfc9002_but_for_the_initial_window() -> None:
+    found = fullpipe.conform(f"{LIBRARY}:quinn-newreno", "rfc9002")
+    # 12,000 bytes for each size of datagrams (src/congestion/new_reno.rs): 18,000 for those of 9000 in section 7.2.
+    assert found.failed(strict=True) == ["N01"]
 
 
 def test_a_scenario_with_quinns_cubic_and_ours() -> None:

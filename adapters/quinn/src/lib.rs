@@ -67,8 +67,7 @@ pub fn catalogue() -> Catalogue {
         .with(&BBR, |params, start| {
             let mut config = BbrConfig::default();
             config.initial_window(first_window(params, start));
-            getrandom::seed(start.seed);
-            rand::rng().reseed().expect("a source that does not fail");
+            seed(start.seed);
             segments(config, start)
         })
 }
@@ -81,4 +80,15 @@ fn first_window(params: &Params, start: Start) -> u64 {
 /// Controller on segments.
 fn segments(factory: impl ControllerFactory, start: Start) -> Quinn {
     Quinn::new(|now, mtu| Arc::new(factory).build(now, mtu), start)
+}
+
+/// Seeds quinn's random numbers in this thread: connection identifiers, and the phase of its BBR.
+///
+/// # Panics
+/// Never: the source below `rand` does not fail.
+pub fn seed(seed: u64) {
+    // The generator of a thread draws its first seed when it is first used: before the seed is set.
+    let mut generator = rand::rng();
+    getrandom::seed(seed);
+    generator.reseed().expect("a source that does not fail");
 }

@@ -50,7 +50,7 @@ pub fn from_factory(factory: Arc<dyn ControllerFactory>, start: &fullpipe_cc::St
 pub struct Control {
     controller: Box<dyn quinn_proto::congestion::Controller>,
     estimator: Estimator,
-    /// Instant that stands for time 0.
+    /// Instant of time 0.
     origin: Instant,
 }
 
@@ -59,8 +59,7 @@ impl Control {
     #[expect(clippy::disallowed_methods, reason = "an origin, of which only differences are used")]
     pub fn new(factory: Arc<dyn ControllerFactory>, datagram: u64, rtt: Option<Duration>, seed: u64) -> Control {
         let origin = Instant::now();
-        getrandom::seed(seed);
-        rand::rng().reseed().expect("a source that does not fail");
+        crate::seed(seed);
         let controller = factory.build(origin, u16::try_from(datagram).unwrap_or(u16::MAX));
         Control { controller, estimator: Estimator::new(origin, rtt.unwrap_or(INITIAL_RTT)), origin }
     }

@@ -48,7 +48,7 @@ pub fn from_factory<E: Endpoint>(factory: E, start: &fullpipe_cc::Start) -> Pack
 pub struct Control<C: CongestionController> {
     controller: C,
     rtt: RttEstimator,
-    /// What the controller has returned for each packet in flight.
+    /// Information of the controller about each packet in flight.
     sent: BTreeMap<u64, C::PacketInfo>,
     announced: Announced,
     random: Random,

@@ -5,8 +5,10 @@ use fullpipe_quinn::Plain;
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event,
-    ServerConfig, StreamEvent, StreamId, Transmit, TransportConfig, ValidationTokenConfig, VarInt,
+    QlogConfig, QlogStream, ServerConfig, StreamEvent, StreamId, Transmit, TransportConfig, ValidationTokenConfig,
+    VarInt,
 };
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,11 +43,15 @@ fn endpoint(server: Option<ServerConfig>, seed: u8) -> Endpoint {
     Endpoint::new(Arc::new(config), server.map(Arc::new), false, None)
 }
 
-fn transport(controller: Option<Arc<dyn ControllerFactory + Send + Sync>>) -> Arc<TransportConfig> {
+fn transport(
+    controller: Option<Arc<dyn ControllerFactory + Send + Sync>>,
+    log: Option<QlogStream>,
+) -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport.initial_mtu(DATAGRAM).mtu_discovery_config(None).max_idle_timeout(None);
     transport.stream_receive_window(VarInt::from_u32(CREDIT)).receive_window(VarInt::from_u32(CREDIT));
     transport.send_window(u64::from(CREDIT));
+    transport.qlog_stream(log);
     if let Some(controller) = controller {
         transport.congestion_controller_factory(controller);
     }
@@ -53,10 +59,20 @@ fn transport(controller: Option<Arc<dyn ControllerFactory + Send + Sync>>) -> Ar
 }
 
 impl Side {
-    /// Client that connects at `now` and sends `bytes`.
-    pub fn client(now: Instant, bytes: u64, controller: Arc<dyn ControllerFactory + Send + Sync>) -> Side {
+    /// Client that connects at `now` and sends `bytes`. Its events are written to `log` as qlog.
+    pub fn client(
+        now: Instant,
+        bytes: u64,
+        controller: Arc<dyn ControllerFactory + Send + Sync>,
+        log: Option<Box<dyn Write + Send + Sync>>,
+    ) -> Side {
+        let log = log.and_then(|writer| {
+            let mut config = QlogConfig::default();
+            config.writer(writer).start_time(now);
+            config.into_stream()
+        });
         let mut config = ClientConfig::new(Arc::new(Plain));
-        config.transport_config(transport(Some(controller)));
+        config.transport_config(transport(Some(controller), log));
         let (mut endpoint, remote) = (endpoint(None, 1), address(2));
         let connection = endpoint.connect(now, config, remote, "localhost").expect("a connection");
         Side {
@@ -76,7 +92,7 @@ impl Side {
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
         config.validation_token_config(tokens);
-        config.transport_config(transport(None));
+        config.transport_config(transport(None, None));
         let endpoint = endpoint(Some(config), 2);
         Side { endpoint, connection: None, remote: address(1), left: 0, outgoing: None, incoming: None, received: 0 }
     }

@@ -7,6 +7,7 @@ use endpoint::Side;
 use fullpipe_net::{Delivered, Direction, Ecn, Links};
 use quinn_proto::EcnCodepoint;
 use quinn_proto::congestion::ControllerFactory;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -80,11 +81,27 @@ pub fn transfer(
     controller: Arc<dyn ControllerFactory + Send + Sync>,
     limit_ns: u64,
 ) -> Transfer {
+    logged_transfer(links, link, bytes, controller, limit_ns, None)
+}
+
+/// As [`transfer`], and writes the client's events to `log`, as quinn's qlog (JSON text sequences).
+///
+/// # Panics
+/// There is no such link.
+pub fn logged_transfer(
+    links: Links,
+    link: &str,
+    bytes: u64,
+    controller: Arc<dyn ControllerFactory + Send + Sync>,
+    limit_ns: u64,
+    log: Option<Box<dyn Write + Send + Sync>>,
+) -> Transfer {
     let (there, back) = (links.find(link, false).expect("a link"), links.find(link, true).expect("a link"));
     let mut wire = Wire { links, there, back, packets: Vec::new(), digest: 0xcbf2_9ce4_8422_2325 };
     let origin = origin();
     let at = |now: u64| origin + Duration::from_nanos(now);
-    let mut client = Side::client(at(0), bytes, controller);
+    fullpipe_quinn::seed(1);
+    let mut client = Side::client(at(0), bytes, controller, log);
     let mut server = Side::server();
     let (mut now, mut sent) = (0, 0);
     loop {

@@ -1,9 +1,10 @@
 //! Two endpoints over CoDel.
 
 use fullpipe_net::{Links, Scenario};
-use fullpipe_stack::{Transfer, transfer};
+use fullpipe_stack::{Transfer, logged_transfer, transfer};
 use quinn_proto::congestion::{CubicConfig, NewRenoConfig};
-use std::sync::Arc;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
 
 const MEGABYTES: u64 = 1_000_000;
 
@@ -43,4 +44,33 @@ fn losses_and_controllers_change_the_run() {
     assert!(newreno.completed_at > over(CODEL).completed_at, "{newreno:?}");
     let cubic = transfer(links(CODEL), "l", 10 * MEGABYTES, Arc::new(CubicConfig::default()), 60_000_000_000);
     assert_ne!(cubic.digest, over(CODEL).digest);
+}
+
+/// Text that two owners share.
+#[derive(Clone, Default)]
+struct Text(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn qlogs_of_two_runs_are_identical() {
+    let [one, other] = [(); 2].map(|()| {
+        let text = Text::default();
+        let log = Some(Box::new(text.clone()) as Box<dyn Write + Send + Sync>);
+        let newreno = Arc::new(NewRenoConfig::default());
+        logged_transfer(links(CODEL), "l", MEGABYTES, newreno, 60_000_000_000, log);
+        String::from_utf8(std::mem::take(&mut *text.0.lock().expect("no panic"))).expect("text")
+    });
+    assert!(one.lines().count() > 1000 && one.contains("congestion_window"), "{} lines", one.lines().count());
+    let differing = one.lines().zip(other.lines()).find(|(one, other)| one != other);
+    assert_eq!(differing, None);
+    assert_eq!(one.len(), other.len());
 }

@@ -260,12 +260,17 @@ class Bench:
             bursts: Start and length of each burst, seconds.
             duration_s: Simulated time.
             keys: As for `run`; or ``delays``, changes of the forward delay as pairs of times, and ``back_s``, the
-                delay of ACKs, in seconds.
+                delay of ACKs, in seconds; or ``late``, start and length of bursts that arrive by a time later than
+                others, which overtake them.
         """
         changes: list[tuple[float, Tree]] = []
         for start_s, length_s in bursts:
             changes += [(start_s, {"loss": 0.999999}), (start_s + length_s, {"loss": 0})]
         changes += [(at_s, {"delay": f"{1e3 * delay_s:g} ms"}) for at_s, delay_s in keys.pop("delays", ())]
+        late = keys.pop("late", ())
+        for start_s, length_s, by_s in late:
+            changes.append((start_s, {"delay": f"{1e3 * (rtt_s / 2 + by_s):g} ms"}))
+            changes.append((start_s + length_s, {"delay": f"{500 * rtt_s:g} ms"}))
         back_s = keys.pop("back_s", rtt_s / 2)
         schedule = [
             {"at": f"{1e3 * at_s:g} ms", **change} for at_s, change in sorted(changes, key=lambda each: each[0])
@@ -276,6 +281,9 @@ class Bench:
             "schedule": schedule,
             "reverse": {"schedule": [], "delay": f"{1e3 * back_s:g} ms"},
         }
+        if late:  # jitter of almost nothing, so that packets overtake others
+            link |= {"jitter": {"mean": "1 us", "reorder": True}}
+            link["reverse"] |= {"jitter": "off"}
         first = {} if "transport" in keys else {"initial_window": 10}
         return self.run(link, duration_s, **{"pacing": "on", **first, **keys})
 

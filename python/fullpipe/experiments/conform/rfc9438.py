@@ -11,7 +11,7 @@ import math
 
 from fullpipe.errors import ScenarioError
 from fullpipe.experiments.conform.bench import Bench, Curve, Cut
-from fullpipe.experiments.conform.rule import Rule, Skip, needs
+from fullpipe.experiments.conform.rule import Rule, Skip
 
 __all__ = ["RULES"]
 
@@ -299,6 +299,39 @@ def growth_after_idle(bench: Bench) -> float:
     return (after - idle) - 1.1 * (last - before)
 
 
+LATE_S = 0.03
+"""Time by which late packets arrive after others."""
+
+SPURIOUS_S = 4.0
+"""Time of a spurious loss: 3 s after the cut at 0.9 s, and before K."""
+
+
+def undone(bench: Bench) -> float:
+    """Two packets are late in congestion avoidance, and are taken for lost until they arrive 30 ms later. Of two
+    ratios the one farther from 1: the window a round trip later over the one before the cut, and the window 3 s after K
+    over W_max + 0.4 * 3^3.
+    """
+    late = [(SPURIOUS_S, 0.003, LATE_S)]
+    series = bench.losses(LONG_S, [(0.7, LONG_S / 4)], 13.0, late=late)
+    windows, found = series.curve(), series.cuts()
+    if len(found) < 2:
+        raise Skip("the late packets cause no cut")
+    first, second = found[:2]
+    peak_s = k_s(first.before, first.after) + 3.0
+    curve = known(windows.at(first.at_s + peak_s + LONG_S), "the time 3 s after K") / (first.before + C * 3.0**3)
+    restored = known(second.curve.at(LONG_S), "a round trip after the cut") / second.before
+    return max(restored, curve, key=lambda ratio: abs(ratio - 1))
+
+
+def undone_partly(bench: Bench) -> float:
+    """One or two packets are lost, and one or two that follow are late: window at the end of recovery."""
+    bursts = [(0.7, LONG_S / 4), (SPURIOUS_S, 0.003)]
+    found = bench.losses(LONG_S, bursts, 6.0, late=[(SPURIOUS_S + 0.01, 0.003, LATE_S)]).cuts()
+    if len(found) < 2:
+        raise Skip("the losses cause no cut")
+    return known(found[1].curve.at(1.6 * LONG_S), "the end of recovery") / found[1].before
+
+
 PARTS = "packets"
 
 RULES = (
@@ -453,8 +486,8 @@ RULES = (
         "window after a spurious loss, relative",
         "1",
         0.99,
-        None,
-        needs("packets that are late at a given time, which the simulator cannot set"),
+        1.01,
+        undone,
     ),
     Rule(
         "C20",
@@ -463,8 +496,8 @@ RULES = (
         "window after two losses of which one is spurious",
         "1",
         0.69,
-        0.71,
-        needs("packets that are late at a given time, which the simulator cannot set"),
+        0.75,
+        undone_partly,
     ),
     Rule(
         "C21",
