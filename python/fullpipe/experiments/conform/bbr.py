@@ -11,27 +11,23 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
+from fullpipe.experiments.conform import replays
 from fullpipe.experiments.conform.bench import Bench, Series
-from fullpipe.experiments.conform.rule import Rule, Skip, needs
+from fullpipe.experiments.conform.phases import (
+    CRUISE,
+    DOWN,
+    DRAIN,
+    LINK,
+    PROBE_RTT,
+    RATE_BPS,
+    STARTUP,
+    UP,
+    shown,
+    spans,
+)
+from fullpipe.experiments.conform.rule import Rule, Skip
 
 __all__ = ["RULES"]
-
-STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = range(7)
-"""Values of the series ``phase``."""
-
-RATE_BPS = 50e6
-LINK = {"rate": "50 Mbit/s", "delay": "20 ms", "buffer": "2 BDP"}
-"""Path of most rules: 167 packets of 1500 bytes."""
-
-
-def shown(series: Series, *names: str) -> list[tuple[float, ...]]:
-    """Rows of time, phase, and further columns, where all are known."""
-    names = ("t_s", "phase", *names)
-    if not series.has(*names):
-        missing = [name for name in names if not series.has(name)]
-        raise Skip(f"requires the series {', '.join(missing)} of the controller")
-    rows = zip(*(series.columns[name] for name in names), strict=True)
-    return [tuple(map(float, row)) for row in rows if not any(value is None or value != value for value in row)]
 
 
 def bulk(bench: Bench) -> Series:
@@ -98,19 +94,6 @@ def plateau(bench: Bench) -> float:
     return math.fsum(
         (later[0] - now[0]) / now[3] for now, later in zip(rows[begin:end], rows[begin + 1 : end + 1], strict=True)
     )
-
-
-def spans(rows: Sequence[tuple[float, ...]], phase: int) -> list[tuple[float, float]]:
-    """Start and end of each stay in a state that ends."""
-    found: list[tuple[float, float]] = []
-    start = None
-    for time_s, now, *_ in rows:
-        if now == phase and start is None:
-            start = time_s
-        elif now != phase and start is not None:
-            found.append((start, time_s))
-            start = None
-    return found
 
 
 def queue(bench: Bench) -> list[tuple[float, ...]]:
@@ -260,29 +243,27 @@ def probe_after_idle(bench: Bench) -> float:
     return sum(phase == PROBE_RTT for _, phase in rows) / len(rows)
 
 
-APP_LIMITED_STATE = "a flow that the application limits from a given state on"
-AT_STATE = "a loss or a change of the path at a given state"
 DRAFT = "draft-ietf-ccwg-bbr"
 
 RULES = (
     Rule("B01", f"{DRAFT}, A.1, 5.3.1.2", "MUST", "plateau at the end of Startup", "RTT", 2.0, 5.0, plateau),
     Rule("B02", f"{DRAFT}, A.2", "MUST", "exit from Startup by loss", "RTT", None, 4.0, loss_exit),
     Rule("B03", f"{DRAFT}, A.3", "MUST", "pacing gain of Drain", "1", 0.49, 0.51, drain_gain),
-    Rule("B04", f"{DRAFT}, A.4", "MUST", "rounds in Drain", "RTT", 3.0, 4.0, needs(AT_STATE)),
-    Rule("B05", f"{DRAFT}, A.5", "MUST", "rounds of a plateau in ProbeBW_UP", "RTT", 3.0, None, needs(AT_STATE)),
+    Rule("B04", f"{DRAFT}, A.4", "MUST", "rounds in Drain", "RTT", 2.9, 4.2, replays.drain_time),
+    Rule("B05", f"{DRAFT}, A.5", "MUST", "rounds of a plateau in ProbeBW_UP", "RTT", 2.5, 5.0, replays.up_plateau),
     Rule(
         "B06",
         f"{DRAFT}, A.6",
         "MUST",
-        "inflight_longterm after loss while application-limited",
-        "1",
-        1.0,
-        1.0,
-        needs(APP_LIMITED_STATE),
+        "rounds from loss to ProbeBW_DOWN while application-limited",
+        "RTT",
+        None,
+        2.5,
+        replays.limited_loss,
     ),
     Rule("B07", f"{DRAFT}, A.7", "MUST", "Startup while application-limited", "1", 1.0, 1.0, limited_startup),
     Rule("B08", f"{DRAFT}, A.8", "MUST", "pacing gain of ProbeBW_DOWN", "1", 0.89, 0.91, down_gain),
-    Rule("B09", f"{DRAFT}, A.9", "MUST", "REFILL without CRUISE", "s", 2.0, 3.0, needs(AT_STATE)),
+    Rule("B09", f"{DRAFT}, A.9", "MUST", "REFILL without CRUISE", "s", 2.0, 3.1, replays.down_time),
     Rule("B10", f"{DRAFT}, A.10", "MUST", "longest stay in ProbeRTT", "s", 0.2, 0.5, probe_duration),
     Rule("B11", f"{DRAFT}, A.11", "MUST", "ProbeRTT after idle", "1", 0.0, 0.0, probe_after_idle),
     Rule(
@@ -326,18 +307,34 @@ RULES = (
         "B18",
         f"{DRAFT}, A.18",
         "MUST",
-        "undo of a spurious loss",
+        "largest window after a spurious loss in ProbeBW_UP, relative",
         "1",
         1.0,
         None,
-        needs("delayed packets at a given state"),
+        replays.spurious_loss,
     ),
     Rule(
-        "B19", f"{DRAFT}, A.19", "MUST", "undo of a spurious timeout", "1", 1.0, None, needs("ACKs held for a timeout")
+        "B19",
+        f"{DRAFT}, A.19",
+        "MUST",
+        "window after a spurious timeout, relative",
+        "1",
+        1.0,
+        None,
+        replays.spurious_timeout,
     ),
     Rule("B20", f"{DRAFT}, A.20", "MUST", "ProbeRTT in Startup", "1", 1.0, 1.0, probe_in_startup),
-    Rule("B21", f"{DRAFT}, A.21", "MUST", "inflight_longterm after loss in ProbeBW_UP", "1", 0.7, 1.0, needs(AT_STATE)),
-    Rule("B22", f"{DRAFT}, A.22", "MUST", "max_bw after a pause in REFILL", "1", 1.0, 1.0, needs(APP_LIMITED_STATE)),
+    Rule(
+        "B21",
+        f"{DRAFT}, A.21",
+        "MUST",
+        "inflight_longterm after a loss in ProbeBW_UP, over the flight",
+        "1",
+        0.9,
+        1.1,
+        replays.later_loss,
+    ),
+    Rule("B22", f"{DRAFT}, A.22", "MUST", "max_bw after a pause in REFILL", "1", 0.999, 1.001, replays.paused_refill),
     Rule("S1", f"{DRAFT}, 5.3.1.1", "MUST", "pacing gain of Startup", "1", 2.74, 2.80, startup_gain),
     Rule(
         "S2", f"{DRAFT}, 5.6.2", "MUST", "smallest ratio of successive pacing rates in Startup", "1", 1.0, None, rising

@@ -275,15 +275,16 @@ class Bench:
         schedule = [
             {"at": f"{1e3 * at_s:g} ms", **change} for at_s, change in sorted(changes, key=lambda each: each[0])
         ]
-        link = {
+        back: dict[str, Any] = {"schedule": [], "delay": f"{1e3 * back_s:g} ms"}
+        link: dict[str, Any] = {
             "rate": "1 Gbit/s",
             "delay": f"{500 * rtt_s:g} ms",
             "schedule": schedule,
-            "reverse": {"schedule": [], "delay": f"{1e3 * back_s:g} ms"},
+            "reverse": back,
         }
         if late:  # jitter of almost nothing, so that packets overtake others
-            link |= {"jitter": {"mean": "1 us", "reorder": True}}
-            link["reverse"] |= {"jitter": "off"}
+            link["jitter"] = {"mean": "1 us", "reorder": True}
+            back["jitter"] = "off"
         first = {} if "transport" in keys else {"initial_window": 10}
         return self.run(link, duration_s, **{"pacing": "on", **first, **keys})
 

@@ -91,15 +91,6 @@ class Rule:
         return Verdict(self, PASS if inside else FAIL, measured)
 
 
-def needs(what: str) -> Measure:
-    """Skips a rule: its measurement is not written yet, and requires `what`."""
-
-    def measure(_bench: Bench) -> float:
-        raise Skip(f"not measured yet: it requires {what}")
-
-    return measure
-
-
 def window_at(series: Series, time_s: float) -> float:
     """Window at a time of a run, packets.
 
