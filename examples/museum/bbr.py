@@ -9,9 +9,10 @@ import math
 
 import fullpipe
 
-STARTUP, DRAIN, DOWN, CRUISE, UP, PROBE_RTT = 0.0, 1.0, 2.0, 3.0, 5.0, 6.0
+STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = map(float, range(7))
 SHOWN = ["phase", "bw_bps", "max_bw_bps", "pacing_bps"]
-CYCLE = ((UP, 1.25), (DOWN, 0.9), *((CRUISE, 1.0),) * 6)
+GAINS = {STARTUP: 2.77, DRAIN: 0.5, DOWN: 0.9, CRUISE: 1.0, REFILL: 1.0, UP: 1.25, PROBE_RTT: 1.0}
+PROBE_WAIT_S = 2.5
 
 
 @fullpipe.algorithm("museum-bbr", recovery="rack", group="model", rate_samples=True, inspect=SHOWN)
@@ -34,18 +35,18 @@ class Bbr:
         known = start.rtt_s > 0 and self.fault != 7
         self.pacing_rate = 2.77 * start.window / (start.rtt_s if known else 0.001)
         self._is_initial = True
-        self._samples = []
+        self._samples = self._kept = []
         self._round = 0
         self._bw = 0.0
         self._full_bw, self._full_rounds, self._is_full = 0.0, 0, False
         self._min_rtt_s, self._min_rtt_at_s = math.inf, 0.0
         self._probed_at_s = 0.0
-        self._cycle, self._cycle_at_s = 2, 0.0
+        self._cycle, self._down_at_s, self._begun_round = 0, 0.0, 0
         self._done_at_s = None
         self._limited_until = -1
         self._restarts = False
         self._lost, self._ranges, self._last_lost, self._delivered = 0, 0, -2, 0
-        self._recovery_round = None
+        self._recovery_round, self._is_undoable = None, False
 
     def on_ack(self, flow, ack):
         """Model, state, and control parameters, in the order of the draft (5.2.3)."""
@@ -65,14 +66,17 @@ class Bbr:
 
     def on_congestion(self, flow, signal):
         """A loss shows that the pipe is full: larger, older samples no longer count."""
-        self._recovery_round = self._round
-        if self._is_full:
+        self._recovery_round, self._kept = self._round, self._samples
+        if self._is_full and self.phase != UP:
             self._samples = self._samples[-1:]
         if signal == fullpipe.Signal.TIMEOUT:
             self.cwnd = max(float(flow.in_flight), 4.0)
 
-    def on_undo(self, cwnd, ssthresh):
-        """No reduction to undo."""
+    def on_undo(self, cwnd, _ssthresh):
+        """All losses were spurious: the window and the samples before them, and another probe (5.5.11.2)."""
+        self.cwnd, self._samples = max(self.cwnd, cwnd), self._kept
+        if self.phase == DOWN and self._is_undoable:
+            self._enter(REFILL)
 
     def _measure(self, ack):
         limited = ack.is_app_limited or self._round <= self._limited_until
@@ -81,8 +85,8 @@ class Bbr:
             if self.fault == 24 and limited:  # replaces larger ones
                 self._samples = []
             if not limited or rate >= self._bw or self.fault == 24:
-                self._samples = [(r, b) for r, b in self._samples if r > self._round - 10 and b > rate]
-                self._samples.append((self._round, rate))
+                self._samples = [(c, b) for c, b in self._samples if c > self._cycle - 2 and b > rate]
+                self._samples.append((self._cycle, rate))
         self._bw = self._samples[0][1] if self._samples else self._bw
 
     def _advance(self, flow, ack):
@@ -91,15 +95,13 @@ class Bbr:
         if ack.rtt_s > 0 and (ack.rtt_s < self._min_rtt_s or now_s > self._min_rtt_at_s + 10.0):
             self._min_rtt_s, self._min_rtt_at_s = ack.rtt_s, now_s
         if ack.round_start:
-            if self.phase == STARTUP:
+            if self.phase in (STARTUP, UP):
                 self._check_full(flow, ack)
             self._recovery_round = self._recovery_round if flow.in_recovery else None
             self._lost, self._ranges, self._delivered = 0, 0, flow.delivered
-        if self.phase == DRAIN and flow.in_flight <= self._bdp():
-            self._start_cycle(now_s)
-        if self.phase in (UP, DOWN, CRUISE) and now_s > self._cycle_at_s + self._min_rtt_s:
-            self._cycle, self._cycle_at_s = (self._cycle + 1) % len(CYCLE), now_s
-            self.phase = CYCLE[self._cycle][0]
+        if self.phase == DRAIN and (flow.in_flight <= self._bdp() or self._round > self._begun_round + 3):
+            self._enter(CRUISE)
+        self._probe(flow)
         if is_due and self._restarts and self.fault != 111:
             self._probed_at_s = now_s
         elif is_due and self.phase != PROBE_RTT:
@@ -114,11 +116,37 @@ class Bbr:
             self._full_rounds += 1
             if self._bw >= 1.25 * self._full_bw:
                 self._full_bw, self._full_rounds = self._bw, 0
+        plateau = self._full_rounds >= 3
+        if self.phase == UP:
+            if plateau:
+                self._go_down(flow.now_s, is_undoable=False)
+            return
         sent = flow.delivered - self._delivered + self._lost
         recovers = self._recovery_round is not None and self._round > self._recovery_round
-        high_loss = recovers and self._ranges >= 6 and self._lost > 0.02 * sent
-        self._is_full = self._full_rounds >= 3 or high_loss
-        self.phase = DRAIN if self._is_full else STARTUP
+        self._is_full = plateau or (recovers and self._ranges >= 6 and self._lost > 0.02 * sent)
+        if self._is_full:
+            self._enter(DRAIN)
+
+    def _enter(self, phase):
+        self.phase, self._begun_round = phase, self._round
+        self._full_bw, self._full_rounds = 0.0, 0
+
+    def _go_down(self, now_s, *, is_undoable):
+        self._enter(DOWN)
+        self._down_at_s, self._is_undoable = now_s, is_undoable
+        self._cycle += 1
+
+    def _probe(self, flow):
+        """5.3.3: from ProbeBW_DOWN to ProbeBW_UP."""
+        waits = flow.now_s <= self._down_at_s + PROBE_WAIT_S
+        if self.phase == UP and self._lost > 0.02 * flow.in_flight + 2:
+            self._go_down(flow.now_s, is_undoable=True)
+        elif self.phase in (DOWN, CRUISE) and not waits:
+            self._enter(REFILL)
+        elif self.phase == DOWN and flow.in_flight <= 0.85 * self._bdp():
+            self._enter(CRUISE)
+        elif self.phase == REFILL and self._round > self._begun_round:
+            self._enter(UP)
 
     def _probe_rtt(self, flow):
         """5.3.4.3: 200 ms with half a BDP, at least four packets."""
@@ -129,13 +157,7 @@ class Bbr:
             self._done_at_s = flow.now_s + 0.2
         elif self._done_at_s is not None and flow.now_s > self._done_at_s:
             self._probed_at_s = flow.now_s
-            if self._is_full or self.fault == 120:
-                self._start_cycle(flow.now_s)
-            else:
-                self.phase = STARTUP
-
-    def _start_cycle(self, now_s):
-        self._cycle, self._cycle_at_s, self.phase = 2, now_s, CRUISE
+            self.phase = CRUISE if self._is_full or self.fault == 120 else STARTUP
 
     def _bdp(self):
         return self._bw * self._min_rtt_s if self._bw else self._initial
@@ -143,13 +165,8 @@ class Bbr:
     def _probe_window(self):
         return max(0.5 * self._bdp(), self._initial if self.fault == 8 else 4.0)
 
-    def _gain(self):
-        if self.phase in (STARTUP, DRAIN):
-            return 2.77 if self.phase == STARTUP else 0.5
-        return 1.0 if self.phase == PROBE_RTT else CYCLE[self._cycle][1]
-
     def _control(self, flow, ack):
-        rate = 0.99 * self._gain() * self._bw
+        rate = 0.99 * GAINS[self.phase] * self._bw
         if self._bw and (self._is_full or rate > self.pacing_rate):
             self.pacing_rate = rate
         target = 2 * self._bdp() + 3
