@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,14 @@ def ran(path: Path) -> dict[str, Any]:
     """Names defined by a notebook's cells."""
     _, defined = module_of(path).app.run()
     return dict(defined)
+
+
+def test_the_page_of_the_editor_has_its_files() -> None:
+    """`marimo-base` has the page without its scripts, so that a browser shows nothing."""
+    static = Path(importlib.util.find_spec("marimo").origin).parent / "_static"  # type: ignore[union-attr,arg-type]
+    used = re.findall(r'(?:src|href)="\./(assets/[^"]+)"', (static / "index.html").read_text())
+    assert used
+    assert [name for name in used if not (static / name).is_file()] == []
 
 
 @pytest.mark.filterwarnings("default")  # marimo's own

@@ -69,6 +69,7 @@ def test_the_longer_base_rtt_is_of_the_flow_that_the_ratio_names() -> None:
     tree = network({**PLAIN, "rtt_ratio": 5.0}, [("tested", "cubic"), ("other", "cubic")]).to_dict()
     access = {flow["name"]: flow["access_delay"] for flow in tree["flows"]}
     assert access == {"tested": "0.6 ms..1.4 ms", "other": "80.6 ms..81.4 ms"}
+    assert network({**PLAIN, "rtt_ratio": 10.0}, [("tested", "cubic"), ("other", "cubic")]).to_dict() == tree
 
 
 def row(goodputs: dict[str, float], **runs: float) -> dict[str, object]:

@@ -31,6 +31,7 @@ COMMANDS = {
     "size": "Find the smallest buffer that meets a target, such as a utilization.",
     "sweep": "Run a scenario with many settings and seeds.",
     "search": "Search the network on which an algorithm does worst, and shrink it.",
+    "score": "Score a written controller on held-out paths, in a process with limits.",
     "algorithms": "List the algorithms, their papers and parameters.",
     "queues": "List the queueing disciplines, their sources and parameters.",
     "examples": "List the example scenarios, or copy all examples into a directory.",

@@ -30,6 +30,9 @@ MEASURED_S = 30.0
 
 PACKET_BITS = 1500 * 8
 
+LONGEST_RTT_S = 0.2
+"""Largest base RTT that `rtt_ratio` makes: with a longer one the measuring window would be part of the start-up."""
+
 LEAST_PACKETS = 5
 """Smallest buffer; below it every sender fails."""
 
@@ -184,7 +187,9 @@ def network(point: Point, roles: Iterable[Role]) -> Scenario:
     """
     rate, ratio, drop_s = point["rate"], point["rtt_ratio"], min(point["rtt_drop"], point["rtt"] / 2)
     short_s = point["rtt"]
+    longest_s = max(short_s, LONGEST_RTT_S)
     own_s = {"tested": short_s * max(1.0, 1 / ratio), "other": short_s * max(1.0, ratio)}
+    own_s = {name: min(longest_s, value_s) for name, value_s in own_s.items()}
     warmup_s = point["late"] + SETTLE_S
     link: dict[str, object] = {
         "name": "bottleneck",

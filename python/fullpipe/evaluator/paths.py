@@ -1,0 +1,107 @@
+"""Paths of an evaluation: public ones, and held-out ones that are drawn from a secret.
+
+Path k of a purpose has the seed HMAC-SHA256(secret, "purpose:k:version").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+__all__ = ["CANDIDATE", "Path", "draw", "jobs_seed", "neighbour", "scenario"]
+
+CANDIDATE = "candidate"
+"""Algorithm of the candidate's flows, until its file is loaded."""
+
+VERSION = 1
+"""Raised when the law of the paths changes."""
+
+WARMUP_S, MEASURED_S = 3.0, 7.0
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path.
+
+    Attributes:
+        rate_bps: Rate.
+        rtt_s: Base RTT.
+        bdps: Buffer in BDP.
+        loss: Random loss.
+    """
+
+    rate_bps: float
+    rtt_s: float
+    bdps: float
+    loss: float = 0.0
+
+
+def jobs_seed(secret: bytes, purpose: str, number: int) -> int:
+    """Seed of a path or a run, 63 bits."""
+    digest = hmac.new(secret, f"{purpose}:{number}:{VERSION}".encode(), hashlib.sha256).digest()
+    return int.from_bytes(digest[:8], "little") >> 1
+
+
+def draw(secret: bytes, purpose: str, number: int) -> Path:
+    """A path: 2 to 50 Mbit/s, 10 to 100 ms, 0.3 to 4 BDP (all log-uniform), with probability 0.3 loss up to 0.1 %."""
+    random = np.random.Generator(np.random.Philox(jobs_seed(secret, purpose, number)))
+    places = random.random(5)
+    loss = 1e-4 * 10 ** places[3] if places[4] < 0.3 else 0.0
+    return Path(2e6 * 25 ** places[0], 0.01 * 10 ** places[1], 0.3 * (4 / 0.3) ** places[2], loss)
+
+
+def neighbour(path: Path, secret: bytes, number: int) -> Path:
+    """The path with its rate, base RTT, and buffer changed by 1 to 3 %."""
+    random = np.random.Generator(np.random.Philox(jobs_seed(secret, "neighbour", number)))
+    by = 1 + random.choice([-1, 1], 3) * random.uniform(0.01, 0.03, 3)
+    return replace(path, rate_bps=path.rate_bps * by[0], rtt_s=path.rtt_s * by[1], bdps=path.bdps * by[2])
+
+
+def scenario(
+    path: Path,
+    flows: dict[str, Any],
+    seed: int,
+    *,
+    start_s: float = 0.0,
+    age_s: float = WARMUP_S,
+    measured_s: float = MEASURED_S,
+    each: int = 1,
+) -> dict[str, Any]:
+    """Scenario of a path as a dictionary.
+
+    Args:
+        path: The path.
+        flows: Algorithm of each group of flows, by its name.
+        seed: Seed of the run.
+        start_s: When the flows begin, seconds.
+        age_s: Age of the flows at which the measuring window begins, seconds.
+        measured_s: Length of the window, seconds.
+        each: Flows of each group.
+    """
+    bits = 12000
+    packets = max(5, round(path.bdps * path.rate_bps * path.rtt_s / bits))
+    link = {
+        "name": "l",
+        "rate": f"{path.rate_bps:.0f} bit/s",
+        "delay": f"{path.rtt_s / 2 * 1e9:.0f} ns",
+        "buffer": f"{packets} packets",
+        "loss": path.loss,
+    }
+    common = {
+        "start": f"{start_s:g} s..{start_s + 0.1:g} s",
+        "processing_time": f"{1e9 * bits / path.rate_bps:.0f} ns",
+        "count": each,
+    }
+    return {
+        "duration": f"{start_s + age_s + measured_s:g} s",
+        "warmup": f"{start_s + age_s:g} s",
+        "packet_size": 1500,
+        "series_interval": "off",
+        "seed": seed,
+        "links": [link],
+        "flows": [{"name": name, "algorithm": algorithm, **common} for name, algorithm in flows.items()],
+    }

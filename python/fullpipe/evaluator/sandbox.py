@@ -1,0 +1,217 @@
+"""Process that runs an untrusted candidate: limits of time, memory, files, and processes, and no network.
+
+The child reads jobs from its standard input, and writes one JSON object on a private descriptor. Standard output and
+error of the candidate are discarded. Layers that the system does not allow are reported as missing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import math
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from fullpipe.evaluator.paths import CANDIDATE
+from fullpipe.runs.result import Result
+from fullpipe.scenario import Scenario
+
+__all__ = ["Contained", "contained", "measured"]
+
+MEMORY_BYTES = 4_000_000_000
+"""Address space of the child; Numba and its compiler alone take more than 1 GB of it."""
+
+CODE = "import sys; sys.path[:] = sys.argv[2:]; from fullpipe.evaluator.sandbox import work; work(int(sys.argv[1]))"
+
+CLONE_NEWNET = 0x40000000
+"""Flag of unshare(2): a network without interfaces."""
+
+
+class Contained(Exception):
+    """The candidate did something that is not allowed, or failed; the text says it in one line."""
+
+
+def contained(
+    file: str, jobs: Sequence[dict[str, Any]], limit_s: float
+) -> tuple[list[dict[str, Any]], dict[str, bool]]:
+    """Rows of the jobs, and the layers that were active.
+
+    Args:
+        file: The candidate.
+        jobs: Scenarios; the algorithm "candidate" is the candidate.
+        limit_s: Processor time, seconds; the wall time is 8 times that.
+
+    Raises:
+        Contained: The candidate failed, exceeded a limit, or its answer is no result.
+    """
+    reading, writing = os.pipe()
+    with tempfile.TemporaryDirectory(prefix="fullpipe.") as folder:
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-B", "-c", CODE, str(writing), *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                env={"HOME": folder, "TMPDIR": folder, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                pass_fds=(writing,),
+                start_new_session=True,
+            )
+        finally:
+            os.close(writing)
+        asked = json.dumps({"file": os.path.realpath(file), "jobs": list(jobs), "limit_s": limit_s}).encode()
+        try:
+            answer = _talk(process, asked, reading, 8 * limit_s)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return _checked(answer, len(jobs))
+
+
+def _talk(process: subprocess.Popen[bytes], asked: bytes, reading: int, wall_s: float) -> bytes:
+    import threading
+
+    assert process.stdin is not None
+    late = threading.Event()
+
+    def kill() -> None:
+        late.set()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    timer = threading.Timer(wall_s, kill)
+    timer.start()
+    try:
+        with suppress(BrokenPipeError):
+            process.stdin.write(asked)
+            process.stdin.close()
+        with os.fdopen(reading, "rb") as pipe:
+            answer = pipe.read(MOST_ANSWER)
+    finally:
+        timer.cancel()
+    if late.is_set():
+        raise Contained("it ran for too long")
+    if not answer:
+        status = process.wait()
+        raise Contained(
+            "it used too much processor time" if status == -signal.SIGXCPU else f"its process ended ({status})"
+        )
+    return answer
+
+
+MOST_ANSWER = 10_000_000
+"""Bytes of an answer, at most."""
+
+
+def _checked(answer: bytes, count: int) -> tuple[list[dict[str, Any]], dict[str, bool]]:
+    try:
+        tree = json.loads(answer)
+        if "error" in tree:
+            raise Contained(str(tree["error"])[:300])
+        rows, layers = tree["rows"], tree["layers"]
+        good = len(rows) == count and all(set(row) == ROW and isinstance(row["digest"], str) for row in rows)
+    except (ValueError, KeyError, TypeError):
+        good = False
+    if not good:
+        raise Contained("its answer is no result")
+    return rows, layers
+
+
+ROW = {"goodputs", "loss", "queue_s", "utilization", "jain", "useful", "digest"}
+
+
+def measured(result: Result) -> dict[str, Any]:
+    """Row of a run: goodput of each group in bit/s, loss rate and p95 queueing delay of the link in seconds, its
+    utilization, Jain's index, and the part of the sent packets that was of use.
+    """
+    run = result.figures()
+    flows = result.flows.to_pylist()
+    sent = math.fsum(flow["throughput_bps"] for flow in flows)
+    arrived = run["arrived_packets"]
+    retransmits = math.fsum(flow["retransmits"] for flow in flows)
+    groups = result.groups.to_pylist()
+    row = {
+        "goodputs": {group["name"]: _number(group["goodput_bps"]) for group in groups},
+        "loss": _number(run["loss_rate"]),
+        "queue_s": _number(run["p95_queueing_delay_s"]),
+        "utilization": _number(run["utilization"]),
+        "jain": _number(run["jain_index"]),
+        "useful": 0.0 if not sent or not arrived else max(0.0, 1 - retransmits / arrived),
+    }
+    whole = json.dumps([run, flows], sort_keys=True, default=str)
+    return {**row, "digest": hashlib.sha256(whole.encode()).hexdigest()}
+
+
+def _number(value: float | None) -> float:
+    return 0.0 if value is None or math.isnan(value) else float(value)
+
+
+def work(writing: int) -> None:
+    """The child: reads jobs, limits itself, loads the candidate, and answers."""
+    asked = json.load(sys.stdin)
+    try:
+        layers = _limit(asked["limit_s"])
+        answer = {"rows": _rows(asked["file"], asked["jobs"]), "layers": layers}
+    except BaseException as error:
+        answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(json.dumps(answer).encode())
+    os._exit(0)
+
+
+def _rows(file: str, jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    from fullpipe.custom.arguments import load_algorithms
+
+    name = load_algorithms(file)
+    rows = []
+    for job in jobs:
+        for flow in job["flows"]:
+            if flow["algorithm"] == CANDIDATE:
+                flow["algorithm"] = name
+        scenario = Scenario.from_dict(job)
+        tables = scenario.model.run(None, MEMORY_BYTES // 4)
+        rows.append(measured(Result(scenario, tables, engine="simulator", wall_s=0.0)))
+    return rows
+
+
+def _limit(limit_s: float) -> dict[str, bool]:
+    """Limits this process; whether each layer is active."""
+    import numba  # noqa: F401  # its files are read before the limits
+    import pyarrow  # noqa: F401
+
+    for each, value in (
+        (resource.RLIMIT_CPU, math.ceil(limit_s)),
+        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(each, (value, value))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    library = ctypes.CDLL(None, use_errno=True)
+    network = library.unshare(CLONE_NEWNET) == 0
+    forks = os.getuid() != 0
+    if forks:
+        resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+    return {"time": True, "memory": True, "files": True, "network": network, "processes": forks, "seccomp": False}
+
+
+def source_of(file: str) -> str:
+    """Text of a candidate.
+
+    Raises:
+        Contained: It can't be read as text.
+    """
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Contained(f"it can't be read: {error}") from None
