@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, Program
 from fullpipe.errors import InputError
 from fullpipe.evaluator import evaluate, evaluate_stage1
-from fullpipe.evaluator.paths import draw, neighbour, scenario
+from fullpipe.evaluator.paths import draw, neighbor, scenario
 from fullpipe.evaluator.static import faults
 from fullpipe.scenario import Scenario
 
@@ -50,10 +50,10 @@ def test_the_static_check_names_the_line(old: str, new: str, said: str) -> None:
     assert said in "; ".join(faults(CLEAN.replace(old, new)))
 
 
-def test_paths_depend_on_the_secret_and_neighbours_are_near() -> None:
+def test_paths_depend_on_the_secret_and_neighbors_are_near() -> None:
     one, other = draw(b"a", "held", 3), draw(b"b", "held", 3)
     assert one == draw(b"a", "held", 3) != other
-    near = neighbour(one, b"a", 3)
+    near = neighbor(one, b"a", 3)
     assert 0.005 < abs(near.rtt_s / one.rtt_s - 1) < 0.031
     assert 0.005 < abs(near.rate_bps / one.rate_bps - 1) < 0.031
     Scenario.from_dict(scenario(one, {"x": "cubic", "victim": "newreno"}, 1, start_s=5.0))

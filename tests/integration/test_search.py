@@ -102,4 +102,25 @@ def test_a_search_without_a_feasible_network_says_so() -> None:
     assert "feasible" in str(found.shown()[0])
 
 
-WORST = sorted((ROOT / "scenarios/worst").glob("*.toml"))
+WORST = {
+    "bbr-shallow-buffer": ("other", 0.1, 0.03),
+    "copa-minimum-rtt": ("tested", 0.25, 0.0),
+    "cubic-rtt": ("tested", 1 / 16, 0.0),
+    "ledbat-latecomer": ("other", 0.1, 0.0),
+    "vegas-and-cubic": ("other", 0.02, 0.0),
+}
+"""Scenarios that searches have found: the flow that suffers, its largest share of the goodput, and the least loss."""
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_known_weaknesses_are_still_there(name: str) -> None:
+    victim, most, loss = WORST[name]
+    scenario = fullpipe.Scenario.load(ROOT / f"scenarios/worst/{name}.toml")
+    results = [fullpipe.run(scenario.replace(seed=seed)) for seed in (1, 2)]
+    groups = [{group["name"]: group for group in result.groups.to_pylist()} for result in results]
+    assert sum(each[victim]["share"] for each in groups) / 2 < most
+    assert min(result.figures()["loss_rate"] for result in results) >= loss
+
+
+def test_each_found_scenario_has_a_test() -> None:
+    assert {file.stem for file in (ROOT / "scenarios/worst").glob("*.toml")} == WORST.keys()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CANDIDATE", "Path", "draw", "jobs_seed", "neighbour", "scenario"]
+__all__ = ["CANDIDATE", "Path", "draw", "jobs_seed", "neighbor", "scenario"]
 
 CANDIDATE = "candidate"
 """Algorithm of the candidate's flows, until its file is loaded."""
@@ -54,9 +54,9 @@ def draw(secret: bytes, purpose: str, number: int) -> Path:
     return Path(2e6 * 25 ** places[0], 0.01 * 10 ** places[1], 0.3 * (4 / 0.3) ** places[2], loss)
 
 
-def neighbour(path: Path, secret: bytes, number: int) -> Path:
+def neighbor(path: Path, secret: bytes, number: int) -> Path:
     """The path with its rate, base RTT, and buffer changed by 1 to 3 %."""
-    random = np.random.Generator(np.random.Philox(jobs_seed(secret, "neighbour", number)))
+    random = np.random.Generator(np.random.Philox(jobs_seed(secret, "neighbor", number)))
     by = 1 + random.choice([-1, 1], 3) * random.uniform(0.01, 0.03, 3)
     return replace(path, rate_bps=path.rate_bps * by[0], rtt_s=path.rtt_s * by[1], bdps=path.bdps * by[2])
 

@@ -23,7 +23,7 @@ from typing import Any
 from fullpipe import _core
 from fullpipe.engine.options import RunOptions
 from fullpipe.errors import InputError
-from fullpipe.evaluator.paths import CANDIDATE, Path, draw, jobs_seed, neighbour, scenario
+from fullpipe.evaluator.paths import CANDIDATE, Path, draw, jobs_seed, neighbor, scenario
 from fullpipe.evaluator.sandbox import Contained, contained, source_of
 from fullpipe.evaluator.static import faults
 from fullpipe.experiments.duel import harm
@@ -156,7 +156,7 @@ class Work:
         mine = dict(zip(plan, rows, strict=True))
         theirs = {name: dict(zip(plan, found, strict=True)) for name, found in self.references(plan).items()}
         self.rerun(plan, mine)
-        u = {kind: self.utilities(kind, mine, theirs) for kind in ("public", "neighbour", "late", "held")}
+        u = {kind: self.utilities(kind, mine, theirs) for kind in ("public", "neighbor", "late", "held")}
         self.probe(u, mine, theirs)
         self.constrain(mine, theirs)
         self.metrics |= {f"u_{kind}": _mean(values) for kind, values in u.items()}
@@ -183,7 +183,7 @@ class Work:
         for number in range(self.paths):
             public = draw(PUBLIC, "public", number)
             plan["public", number] = alone(public, "public", number)
-            plan["neighbour", number] = alone(neighbour(public, self.secret, number), "public", number)
+            plan["neighbor", number] = alone(neighbor(public, self.secret, number), "public", number)
             plan["held", number] = alone(draw(self.secret, "held", number), "held", number)
             if number < self.paths // 2:
                 plan["late", number] = alone(public, "late", number, **late)
@@ -232,8 +232,8 @@ class Work:
         self, u: Mapping[str, Sequence[float]], mine: Mapping[Any, Row], theirs: Mapping[str, Mapping[Any, Row]]
     ) -> None:
         """Behavior that differs between public and other paths, or with the clock, the seed, and the age."""
-        if _above(_differences(u["public"], u["neighbour"]), GAP):
-            raise Contained("neighbours: it does better on the public paths than on paths that differ by 3 %")
+        if _above(_differences(u["public"], u["neighbor"]), GAP):
+            raise Contained("neighbors: it does better on the public paths than on paths that differ by 3 %")
         if _mean(u["public"]) - _mean(u["held"]) > 4 * GAP:
             raise Contained("held-out: it does far better on the public paths")
         usual, late = (self.excesses(kind, mine, theirs) for kind in ("harm", "harm late"))
