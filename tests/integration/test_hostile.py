@@ -83,6 +83,8 @@ COMMANDS: dict[str, list[str]] = {
     "load": ["run", "small.toml", "--load", "FILE"],
     "object": ["compare", "small.toml", "--algorithms", "FILE"],
     "trace": ["run", "small.toml", "--set", "links.0.rate=", "--set", "links.0.trace=FILE"],
+    "delay trace": ["run", "small.toml", "--set", "links.0.delay_trace=FILE"],
+    "loss trace": ["compare", "small.toml", "--set", "links.0.loss_trace=FILE", "--algorithms", "reno,vegas"],
     "sweep.json": ["sweep", "sweep.toml", "--out", "FILE"],
     "duel": ["duel", "FILE", "--algorithms", "reno,vegas"],
     "size": ["size", "--rate", "9 Mbit/s", "--rtt", "9 ms", "--flows", "1", "--target", ".9", "--algorithms", "FILE"],
@@ -195,6 +197,21 @@ def made(draw: random.Random, folder: Path, number: int) -> tuple[str, list[str]
     if use in COMMANDS:
         return PROGRAM, [argument if part == "FILE" else part.replace("FILE", argument) for part in COMMANDS[use]]
     return LOAD, [use, argument]
+
+
+LINES = {"times": b"1\n", "blank lines": b"\n", "bytes that are no text": b"\xff" * 100, "one line": b"1" * 100}
+"""Content of a file of 99 MB, which is below the limit, repeated."""
+
+
+@pytest.mark.parametrize("key", ["trace", "delay_trace", "loss_trace"])
+@pytest.mark.parametrize("part", LINES.values(), ids=LINES)
+def test_traces_of_many_lines_are_refused_in_little_memory(tmp_path: Path, key: str, part: bytes) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    (tmp_path / "a.trace").write_bytes(part * (99_000_000 // len(part)))
+    setting = ["--set", "links.0.rate="] if key == "trace" else []
+    end = ending(["run", "small.toml", "--set", f"links.0.{key}=a.trace", *setting], tmp_path)
+    assert (end.status, len(end.lines)) == (2, 1), end
+    assert end.peak_bytes < MOST_BYTES, end
 
 
 def folder_of_paper(folder: Path, content: Path) -> None:

@@ -45,7 +45,7 @@ pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
     if metadata.len() > most {
         return Err(Unread::TooLarge);
     }
-    let mut content = Vec::new();
+    let mut content = Vec::with_capacity(metadata.len() as usize + 1);
     // The file may grow meanwhile.
     file.take(most + 1).read_to_end(&mut content).map_err(Unread::System)?;
     if content.len() as u64 > most { Err(Unread::TooLarge) } else { Ok(content) }

@@ -107,29 +107,36 @@ pub fn read_traces(tree: &mut Table, folder: &Path) -> Result<(), Problem> {
 
 /// Puts the lists of the files that one direction names into its table.
 fn read_files(table: &mut Table, place: &str, folder: &Path) -> Result<(), Problem> {
-    let read = |key: &str, list: &dyn Fn(&str) -> Result<Value, String>, table: &mut Table| {
+    let read = |key: &str, most: usize, list: &dyn Fn(&str) -> Result<Value, String>, table: &mut Table| {
         let Some(value) = table.get_mut(key) else { return Ok(()) };
         if let Some(name) = value.as_str() {
-            let found = text_of(&folder.join(name)).and_then(|text| list(&text));
+            let found = text_of(&folder.join(name), most).and_then(|text| list(&text));
             let found = found.map_err(|what| format!("{}{what}", quoted(name)));
             *value = found.map_err(|what| Problem::new(format!("{place}.{key}"), what))?;
         }
         Ok::<(), Problem>(())
     };
-    read("trace", &|text| from_text(text).map(|trace| write(&trace)), table)?;
+    read("trace", limits::MOST_OPPORTUNITIES, &|text| from_text(text).map(|trace| write(&trace)), table)?;
     for column in [&samples::DELAYS, &samples::LOSSES] {
-        read(column.key, &|text| samples::from_text(text, column), table)?;
+        // One line more has the headings.
+        read(column.key, limits::MOST_SAMPLES + 1, &|text| samples::from_text(text, column), table)?;
     }
     Ok(())
 }
 
-/// Text of a trace's file, or the message after its name.
-fn text_of(path: &Path) -> Result<String, String> {
-    let text = files::read_regular(path, MOST_BYTES).map_err(|why| match why {
+/// Text of a trace's file, or the message after its name. Lines are counted before they are read: some millions of bytes could become
+/// hundreds of millions.
+fn text_of(path: &Path, most_lines: usize) -> Result<String, String> {
+    let content = files::read_regular(path, MOST_BYTES).map_err(|why| match why {
         Unread::TooLarge => format!(" is too large for a trace; allowed: at most {} MB", MOST_BYTES / 1_000_000),
         other => format!(" can't be read: {other}"),
     })?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    let lines = content.iter().filter(|&&byte| byte == b'\n').count();
+    if lines > most_lines {
+        return Err(format!(": {lines} lines; allowed: at most {most_lines}"));
+    }
+    String::from_utf8(content)
+        .map_err(|fault| format!(" is not UTF-8 text (byte {})", fault.utf8_error().valid_up_to()))
 }
 
 const MOST_BYTES: u64 = 100_000_000;
@@ -162,6 +169,19 @@ mod tests {
         assert_eq!(from_text("1\n1\n5\n").expect("a trace").times_ms(), [1, 1, 5]);
         // 3 x 1504 bytes in 5 ms.
         assert_eq!(from_text(" 0\r\n3\n5").expect("a trace").rate_bps(), 7_219_200);
+    }
+
+    #[test]
+    fn lines_are_counted_before_they_are_read() {
+        let file = std::env::temp_dir().join(format!("fullpipe-trace-{}", std::process::id()));
+        let read = |content: &[u8]| {
+            std::fs::write(&file, content).expect("a folder for temporary files");
+            text_of(&file, 2)
+        };
+        assert_eq!(read(b"1\n2\n3").as_deref(), Ok("1\n2\n3"));
+        assert_eq!(read(b"1\n2\n3\n"), Err(": 3 lines; allowed: at most 2".to_owned()));
+        assert_eq!(read(b"1\n\xff"), Err(" is not UTF-8 text (byte 2)".to_owned()));
+        std::fs::remove_file(&file).expect("the file");
     }
 
     #[test]
