@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import subprocess
+import time
+import traceback
 from pathlib import Path
 
 import pytest
@@ -244,6 +246,58 @@ def test_endless_loop_of_a_class_is_named_and_other_runs_are_complete(
     found = fullpipe.compare("small.toml", ["own.py", "newreno"], seeds=2, workers=2)
     assert (found.failed, found.runs.num_rows) == (2, 4)
     assert "algorithm endless (own.py): a call of it has not returned for 1 s" in json.dumps(found.to_json())
+
+
+LOOPS = {
+    "loop": "while True: pass",
+    "loop that catches exceptions": """while True:
+            try:
+                sum(range(1000))
+            except Exception:
+                pass""",
+    "loop of short calls in C": "while True: sum(range(1000))",
+}
+"""Statements of a method that never end."""
+
+
+@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+def test_run_in_the_main_thread_ends_an_endless_loop(folder: Path, monkeypatch: pytest.MonkeyPatch, loop: str) -> None:
+    monkeypatch.setattr(simulator, "MOST_SILENT_S", 1.0)
+    text = AIMD.format(name="endless").replace("if path.cwnd_limited", f"{loop}\n        if path.cwnd_limited")
+    (folder / "own.py").write_text(text)
+    scenario = fullpipe.Scenario.load("small.toml").set({"flows.0.algorithm": arguments.load_algorithms("own.py")})
+    with pytest.raises(AlgorithmError) as error:
+        fullpipe.run(scenario)
+    assert str(error.value) == "algorithm endless (own.py): a call of it has not returned for 1 s"
+    line = next(number for number, line in enumerate(text.splitlines(), 1) if "while True" in line)
+    *_, last = traceback.extract_tb(error.value.__cause__ and error.value.__cause__.__traceback__)
+    assert line <= (last.lineno or 0) <= line + len(loop.splitlines())
+
+
+def test_progress_of_the_caller_may_take_long(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is one for calls of the algorithm."""
+    monkeypatch.setattr(simulator, "MOST_SILENT_S", 0.5)
+    monkeypatch.setattr(simulator, "WATCH_S", 0.05)
+    (folder / "own.py").write_text(AIMD.format(name="busy"))
+    scenario = fullpipe.Scenario.load("small.toml").set({"flows.0.algorithm": arguments.load_algorithms("own.py")})
+    told = []
+
+    def work(reached_s: float, _: float) -> None:
+        begun = time.process_time()
+        while not told and time.process_time() < begun + 1.5:
+            pass
+        told.append(reached_s)
+
+    fullpipe.run(scenario.set({"duration": "200 s"}), progress=work)
+    assert told
+
+
+def test_conform_ends_an_endless_loop(folder: Path) -> None:
+    (folder / "own.py").write_text(AIMD.format(name="endless").replace("if path", "sum(iter(int, 1))\n        if path"))
+    code = "from fullpipe.engine import simulator\nsimulator.MOST_SILENT_S = 1.0\n"
+    found = ending(["conform", "own.py"], folder, code + COMMAND_LINE)
+    assert found.status == 1
+    assert found.lines == ["fullpipe: algorithm endless (own.py): a call of it has not returned for 1 s"]
 
 
 def make_program(folder: Path, script: str) -> None:

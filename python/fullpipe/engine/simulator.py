@@ -37,6 +37,15 @@ WORK = "import sys; sys.path[:] = sys.argv[1:]; from fullpipe.engine.simulator i
 MOST_SILENT_S = 60.0
 """Processor time after which a call of an algorithm counts as an endless loop, seconds. Progress comes every 0.1 s."""
 
+WATCH_S = 1.0
+"""Time between two looks at a run of the main thread, seconds of wall time."""
+
+
+class Endless(BaseException):
+    """Ends a call of an algorithm that has not returned. It is no `Exception`, since the algorithm may
+    catch those.
+    """
+
 
 class Elsewhere(Exception):
     """Exception of a child process; its text is the traceback in that process."""
@@ -59,6 +68,8 @@ def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float
         return _simulate_apart(scenario, memory_bytes, tell)
     if scenario.model.is_compiled:
         return _simulate_beside(scenario, memory_bytes, tell)
+    if scenario.model.holds_lock:
+        return _simulate_watched(scenario, memory_bytes, tell)
     return _simulate_here(scenario, memory_bytes, tell)
 
 
@@ -143,6 +154,45 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
     return tables
 
 
+def _simulate_watched(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
+    """Tables of a run in this thread. Another thread ends a call of its interpreted algorithm that does not return; one
+    of C code, such as ``sum(iter(int, 1))``, ends when it returns to the interpreter.
+    """
+    from ctypes import c_ulong, py_object, pythonapi
+
+    silence = Silence(scenario, f"self/task/{threading.get_native_id()}")
+    telling, ended, ending = threading.Event(), threading.Event(), threading.Lock()
+
+    def hear(reached_s: float) -> None:
+        telling.set()  # The caller's own code has no limit.
+        try:
+            tell(reached_s)
+        finally:
+            silence.end()
+            telling.clear()
+
+    def put(exception: type[BaseException] | None, thread: int = threading.get_ident()) -> None:
+        pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread), exception and py_object(exception))
+
+    def watch() -> None:
+        while not ended.wait(WATCH_S):
+            with ending:
+                if not ended.is_set() and not telling.is_set() and silence.is_long():
+                    put(Endless)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        try:
+            return _simulate_here(scenario, memory_bytes, hear)
+        finally:
+            with ending:
+                ended.set()
+                put(None)
+    except Endless as endless:
+        ended.set()
+        raise silence.error() from endless
+
+
 def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
     """Tables of a run in a child process. Terminals and notebooks send Ctrl-C to the whole process group."""
     import pickle
@@ -205,9 +255,17 @@ class Silence:
         Raises:
             AlgorithmError: The time exceeds `MOST_SILENT_S`.
         """
-        if self._used_s() > self._begun_s + MOST_SILENT_S:
-            endless = f"a call of it has not returned for {MOST_SILENT_S:g} s"
-            raise AlgorithmError(f"algorithm {_own_of(self._scenario)}: {endless}")
+        if self.is_long():
+            raise self.error()
+
+    def is_long(self) -> bool:
+        """Whether the time exceeds `MOST_SILENT_S`."""
+        return self._used_s() > self._begun_s + MOST_SILENT_S
+
+    def error(self) -> AlgorithmError:
+        """Exception for that time."""
+        endless = f"a call of it has not returned for {MOST_SILENT_S:g} s"
+        return AlgorithmError(f"algorithm {_own_of(self._scenario)}: {endless}")
 
     def _used_s(self) -> float:
         """Processor time so far, seconds; wall time on systems that don't show it."""

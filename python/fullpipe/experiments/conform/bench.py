@@ -16,7 +16,7 @@ from fullpipe._util.inputs import FileError, parse_json
 from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import one_line
 from fullpipe.errors import FullpipeError, InputError, ScenarioError
-from fullpipe.runs.engines import run
+from fullpipe.runs.engines import run, run_many
 from fullpipe.scenario import Scenario
 
 __all__ = ["Bench", "Curve", "Cut", "Series", "simulated_by"]
@@ -113,8 +113,9 @@ class Series:
 
 
 def simulated(tree: Table) -> Series:
-    """Series of a run in this process."""
-    result = run(Scenario.from_dict(tree))
+    """Series of a run. A custom algorithm, which may not return, has a process of its own."""
+    scenario = Scenario.from_dict(tree)
+    result = run_many({"": scenario}, workers=1)[""] if scenario.model.holds_lock else run(scenario)
     return Series(result.series.to_pydict(), result.figures())
 
 
