@@ -116,6 +116,21 @@ def test_a_row_that_does_not_verify_is_reported_in_a_line(file: Path, caplog: py
     assert record.getMessage() == f"fullpipe: {file}: a stored run is damaged and is made again"
 
 
+@pytest.mark.parametrize(
+    "row", [b"[" * 100_000, b'{"a":' * 999, b"[]", b"1", b'{"a": }', b'{"a": "\xff"}'], ids=range(6)
+)
+def test_a_row_that_is_none_is_reported_whatever_its_checksum(
+    file: Path, caplog: pytest.LogCaptureFixture, row: bytes
+) -> None:
+    key = next(iter(ROWS))
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE runs SET row = ?, sum = ? WHERE key = ?", (row, stores._checksum(key, row), key))
+    database.close()
+    assert found(file) == 99
+    (record,) = caplog.records
+    assert record.getMessage() == f"fullpipe: {file}: a stored run is damaged and is made again"
+
+
 @pytest.mark.parametrize("content", [b"no database", b"", b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_file_that_is_none(file: Path, caplog: pytest.LogCaptureFixture, content: bytes) -> None:
     file.write_bytes(content)
@@ -218,6 +233,29 @@ def test_a_full_disk_is_an_error_or_a_line(tmp_path: Path, caplog: pytest.LogCap
     assert all(store.find(key) == {"text": "x" * 1000} for key in ROWS)
     (record,) = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert "runs are not kept for later" in record.getMessage()
+
+
+def test_a_large_row_is_kept_in_memory_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = {"text": "x" * 988}, {"text": "x" * 989}
+    monkeypatch.setattr(stores, "MOST_ROW_BYTES", 1000)  # of JSON: 12 characters and the text
+    for path, kept in ((tmp_path / "deep/er/runs.sqlite", None), (None, large)):
+        with Store(path) as store:
+            store.add(b"a", small)
+            store.add(b"b", large)
+            assert (store.find(b"a"), store.find(b"b")) == (small, kept)
+    with Store(tmp_path / "deep/er/runs.sqlite") as store:
+        assert (store.find(b"a"), store.find(b"b")) == (small, None)
+
+
+def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(stores.fcntl, "flock", refuse)
+    for error, why in ((OSError(37, "No locks available"), "No locks available"), (OSError("odd"), "odd")):
+        with pytest.raises(InputError, match=rf"has no locks against a second command \({why}\)"):
+            kept_runs(tmp_path / "out").__enter__()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_keeps_runs_until_its_result_is_there(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import IO
 
 from fullpipe._util.files import KEPT_RUNS, check_directory, remove_if_empty
+from fullpipe._util.inputs import FileError, parse_json
 from fullpipe._util.text import one_line
 from fullpipe.errors import InputError
 from fullpipe.runs.measure import Row
@@ -155,7 +156,8 @@ class Store:
         self._file = sqlite3.connect(
             self.path, timeout=LOCKED_S, isolation_level=None, check_same_thread=False, cached_statements=10
         )
-        self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_ROW_BYTES)
+        # The limit is one of a row with its key, and of a statement.
+        self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_ROW_BYTES + 1000)
         self._file.execute("PRAGMA trusted_schema = OFF")
         self._file.execute("PRAGMA cell_size_check = ON")
         self._file.execute(f"CREATE TABLE IF NOT EXISTS {RUNS}")
@@ -190,8 +192,11 @@ class Store:
 
     def _verified(self, key: bytes, text: bytes, checksum: bytes) -> Row | None:
         if isinstance(text, bytes) and checksum == _checksum(key, text):
-            row: Row = json.loads(text)
-            return row
+            # Anybody can make a checksum: the store of a sweep may come with its directory.
+            with suppress(FileError):
+                row = parse_json(_shown(self.path), text, finite=False)
+                if isinstance(row, dict):
+                    return row
         self._dropped += 1
         if self._dropped <= MOST_REPORTS:
             more = "; further ones are not reported" if self._dropped == MOST_REPORTS else ""
