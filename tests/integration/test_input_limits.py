@@ -87,6 +87,28 @@ def test_numbers_without_a_value_are_read_on_request_alone(tmp_path: Path) -> No
     assert read_json(file) == [1.5e308, -0.5]
 
 
+def test_json_text_has_finite_numbers_unless_asked_for() -> None:
+    assert inputs.parse_json("a", b"[-Infinity]", finite=False) == [float("-inf")]
+    with pytest.raises(FileError, match="a: is no JSON that can be read"):
+        inputs.parse_json("a", b"[-Infinity]")
+
+
+def test_object_files_have_the_limit_of_the_crate() -> None:
+    """`LARGEST` of `crates/kernel/src/source.rs`."""
+    assert inputs.MOST_OBJECT_BYTES == 16 * 1024 * 1024
+
+
+def test_table_in_memory_may_have_200_times_its_file(tmp_path: Path) -> None:
+    """300,000 equal numbers are 2.4 MB in memory; the file has a few kilobytes."""
+    file = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": [0.0] * 300_000}), file)
+    assert 200 * file.stat().st_size < 2_400_000
+    with pytest.raises(FileError, match="is too large"):
+        read_table(file, 1)
+    pq.write_table(pa.table({"a": [x / 7 for x in range(10_000)]}), file)
+    assert read_table(file, 1).num_rows == 10_000
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     """A table of two columns and three rows."""

@@ -124,9 +124,9 @@ ROOMS: dict[str, Room] = {
     ),
     "algorithms": Room(
         tuple(f"crates/cc/src/{part}/**/*.rs" for part in ("algorithms", "parts", "slow_start", "packets")),
-        _cargo("fullpipe-cc"),
+        _cargo("fullpipe-cc", "--test=registry", "--test=properties"),
         0.14,
-        builds=_cargo("fullpipe-cc", "--no-run"),
+        builds=_cargo("fullpipe-cc", "--test=registry", "--test=properties", "--no-run"),
     ),
     "simulator": Room(
         (

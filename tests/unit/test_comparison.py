@@ -52,6 +52,16 @@ def test_a_comparison_shows_its_seeds_where_there_are_several() -> None:
     assert repr(Comparison({"bic": [by_hand(), by_hand()]})) == "<Comparison of bic, 2 seeds>"
 
 
+def test_rows_of_links_have_metrics_of_the_run_that_links_lack() -> None:
+    both = Comparison({"bic": [by_hand(), by_hand()], "reno": [by_hand()]})
+    assert both.seeds == 2
+    runs = both.by_link().runs
+    assert len(set(runs.column_names)) == len(runs.column_names)
+    assert runs["link"].to_pylist() == ["bottleneck", "edge"] * 3
+    assert runs["jain_index"].to_pylist() == [by_hand().figures()["jain_index"]] * 6
+    assert runs["utilization"].to_pylist() == [0.8123, 0.0617] * 3
+
+
 def test_two_seeds_show_that_nothing_is_random(runs: Runs) -> None:
     """The replacement of the simulator takes at most two seeds, and gives equal results for all."""
     quiet = compare(Scenario(**SCENARIO), ["bic", "reno"])

@@ -80,6 +80,26 @@ def test_mean_over_runs_has_an_interval_by_students_t() -> None:
         rows.add_mean("window", [])
 
 
+def repeat(**values: float) -> Rows:
+    rows = Rows()
+    for name, value in values.items():
+        rows.add(name, value, unit="ms")
+    return rows
+
+
+def test_mean_over_repetitions_of_an_item() -> None:
+    """Values of 1 and 3: mean 2, and t(0.975, 1) = 12.706 times a standard error of 1. Rows are those of the first."""
+    one = repeat(rtt=1.0, loss=4.0, gain=math.nan)
+    assert Rows.mean([one]) is one
+    mean = Rows.mean([one, repeat(rtt=3.0, gain=math.nan, other=5.0)])
+    rtt, loss, gain = mean
+    assert [row.name for row in mean] == ["rtt, ms", "loss, ms", "gain, ms"]
+    assert (rtt.value, rtt.ci95, rtt.runs) == (2.0, pytest.approx(12.7062, rel=1e-4), 2)
+    assert (loss.value, loss.ci95, loss.runs) == (4.0, None, 1)
+    assert (gain.ci95, gain.runs) == (None, None)
+    assert math.isnan(gain.value)
+
+
 def test_geometric_means_have_the_interval_of_the_mean_logarithm() -> None:
     """Logarithms 0 and 2: mean 1, and t(0.975, 1) = 12.706 times a standard error of 1."""
     rows = Rows()

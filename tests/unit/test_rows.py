@@ -197,6 +197,15 @@ def test_web_completions_are_weighed_by_transfers() -> None:
     assert by_hand(traffic=none).figures()["web.mean_completion_s"] is None
 
 
+def test_sources_of_one_kind_have_metrics_by_name_or_number() -> None:
+    columns = {name: [column[0]] * 2 for name, column in TRAFFIC.items()}
+    row = by_hand(traffic={**columns, "name": ["video", None], "note": ["a", "b"]}).figures()
+    parts = {name.removeprefix("udp.video.") for name in row if name.startswith("udp.video.")}
+    assert parts == {name.removeprefix("udp.1.") for name in row if name.startswith("udp.1.")}
+    assert parts == TRAFFIC.keys() - {"kind"}
+    assert (row["udp.video.sent_packets"], row["udp.sent_packets"]) == (2000, 4000)
+
+
 def small() -> Scenario:
     return Scenario(duration="2 s", links=[LINK], flows=[{"algorithm": "reno"}])
 

@@ -247,14 +247,18 @@ def test_a_large_row_is_kept_in_memory_alone(tmp_path: Path, monkeypatch: pytest
         assert (store.find(b"a"), store.find(b"b")) == (small, None)
 
 
-def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "why"), [(OSError(37, "No locks available"), "No locks available"), (OSError("odd"), "odd")]
+)
+def test_a_file_system_without_locks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, why: str
+) -> None:
     def refuse(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(stores.fcntl, "flock", refuse)
-    for error, why in ((OSError(37, "No locks available"), "No locks available"), (OSError("odd"), "odd")):
-        with pytest.raises(InputError, match=rf"has no locks against a second command \({why}\)"):
-            kept_runs(tmp_path / "out").__enter__()
+    with pytest.raises(InputError, match=rf"has no locks against a second command \({why}\)"):
+        kept_runs(tmp_path / "out").__enter__()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -67,6 +67,45 @@ fn every_parameter_is_documented_and_its_default_allowed() {
     }
 }
 
+/// Parts of a whole, such as the part of the window that a loss leaves, and the weight of a mean: at most 1, and below it where 1 would be
+/// no response to losses, or no sample.
+#[test]
+fn parts_are_of_a_whole() {
+    let below: [(&str, &[&str]); 11] = [
+        ("vegas", &["loss_cut"]),
+        ("scalable", &["b"]),
+        ("bic", &["beta"]),
+        ("adaptive-aimd", &["beta_min", "beta_max"]),
+        ("cubic", &["beta"]),
+        ("htcp", &["beta_min", "beta_max"]),
+        ("westwood", &["memory"]),
+        ("illinois", &["beta_min", "beta_max"]),
+        ("veno", &["random_kept"]),
+        ("compound", &["beta"]),
+        ("bbr3", &["pacing_margin", "loss_threshold", "beta", "headroom"]),
+    ];
+    let at_most: [(&str, &[&str]); 9] = [
+        ("scalable", &["a"]),
+        ("adaptive-aimd", &["fading"]),
+        ("hyun-jang", &["beta"]),
+        ("htcp", &["fading"]),
+        ("dctcp", &["g", "first_alpha"]),
+        ("prague", &["g"]),
+        ("compound", &["k"]),
+        ("bbr3", &["drain_pacing_gain", "down_pacing_gain"]),
+        ("hstcp", &["high_decrease", "high_p"]),
+    ];
+    let parts = below.iter().map(|part| (part, false)).chain(at_most.iter().map(|part| (part, true)));
+    for ((name, params), may_be_1) in parts {
+        let info = ALL.iter().find(|info| info.name == *name).expect("an algorithm");
+        for param in *params {
+            let kind = info.params.iter().find(|other| other.name == *param).expect("a parameter").kind;
+            assert!(!kind.admits(Value::Number(1.0 + 1e-9)), "{name} {param}");
+            assert!(may_be_1 || !kind.admits(Value::Number(1.0)), "{name} {param}");
+        }
+    }
+}
+
 #[test]
 fn begins_with_the_window_given() {
     for info in ALL {

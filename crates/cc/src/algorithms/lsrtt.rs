@@ -108,6 +108,15 @@ mod tests {
         }
     }
 
+    /// Two samples of 100 and two of 97: 200 (0.03 - 0.01) = 4, then against 99 200 (0.0202 - 0.01) = 2.04, together 6.04.
+    #[test]
+    fn evidence_of_a_fall_is_six() {
+        for (threshold, last) in [(6.0, 97.0), (6.1, 98.5)] {
+            let mut lsrtt = Lsrtt::Likelihood(Likelihood::new(0.02, 0.01, threshold));
+            assert_eq!([100.0, 100.0, 97.0, 97.0].map(|x| lsrtt.update(x)), [100.0, 100.0, 99.0, last]);
+        }
+    }
+
     /// A fall is found as a rise is: 100, then 97: 4; 97 again against 98.5: 200 (0.01523 - 0.01) = 1.05, g = 5.05 > 5. Then the evidence
     /// counts from 0 again: 96 is 200 (0.01031 - 0.01) = 0.06, no change.
     #[test]

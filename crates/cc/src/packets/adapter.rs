@@ -162,6 +162,27 @@ mod tests {
         }
     }
 
+    struct Paced(f64);
+
+    impl PacketControl for Paced {
+        fn window_bytes(&self) -> u64 {
+            14_720
+        }
+        fn on_packets_acked(&mut self, _: &Path, _: &[Acked], _: Option<Rtt>) {}
+        fn on_packets_lost(&mut self, _: &Path, _: &[Lost], _: bool) {}
+        fn pacing_rate_bytes_per_s(&self) -> Option<f64> {
+            Some(self.0)
+        }
+    }
+
+    #[test]
+    fn a_pacing_rate_is_above_zero() {
+        for (rate, allowed) in [(0.001, true), (0.0, false), (-1.0, false), (f64::NAN, false)] {
+            let packets = Packets::new(Paced(rate), &Start::from(10.0));
+            assert_eq!(packets.fault().is_none(), allowed, "{rate}");
+        }
+    }
+
     #[test]
     fn states_are_shown_by_their_places() {
         let phase = |name| {

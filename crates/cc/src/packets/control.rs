@@ -186,3 +186,33 @@ impl Event<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[derive(Default)]
+    struct Seen(Vec<(Lost, bool)>);
+
+    impl PacketControl for Seen {
+        fn window_bytes(&self) -> u64 {
+            14_720
+        }
+        fn on_packets_acked(&mut self, _: &Path, _: &[Acked], _: Option<Rtt>) {}
+        fn on_packets_lost(&mut self, _: &Path, lost: &[Lost], persistent: bool) {
+            self.0.extend(lost.iter().map(|lost| (*lost, persistent)));
+        }
+    }
+
+    /// A mark shows no loss since the packet left, and no delivery.
+    #[test]
+    fn marks_are_by_default_the_loss_of_the_newest_packet() {
+        let mut control = Seen::default();
+        let sent = Sent { number: 7, bytes: 1200, sent_at: 5, ..Sent::default() };
+        control.on_ecn_ce(&Path::default(), 3, &Acked { sent, ..Acked::default() });
+        let [(lost, persistent)] = control.0[..] else { panic!("{:?}", control.0) };
+        assert_eq!((lost.sent, lost.by, persistent), (sent, LostBy::PacketThreshold, false));
+        assert_eq!((lost.lost_since_sent, lost.delivered_since_sent), (0, 0));
+    }
+}

@@ -100,6 +100,15 @@ mod tests {
         assert_eq!(told, [9.0, 9.0, 9.0, 9.0, 5.0, 5.0, 2.0]);
     }
 
+    /// Window of 10: at 13, 9 of time 0 is too old, and the second best, 5 of time 3, is just not; 4 is of time 9.
+    #[test]
+    fn the_second_best_may_be_as_old_as_the_window() {
+        let mut max = WindowedMax::default();
+        let told =
+            [(9.0, 0), (5.0, 3), (4.0, 9), (1.0, 13), (1.0, 14)].map(|(value, time)| max.update(value, time, 10));
+        assert_eq!(told, [9.0, 9.0, 9.0, 5.0, 4.0]);
+    }
+
     /// A window of 1 is a round and the one before it.
     #[test]
     fn a_window_of_one() {

@@ -113,6 +113,19 @@ mod tests {
         assert_eq!(ended_by(false, 16.0, one_low), None, "the least of the round counts");
     }
 
+    /// Over 96 ms the threshold is 12 ms; a rise by as much is no more than it.
+    #[test]
+    fn a_rise_by_the_threshold_is_too_small() {
+        for (rtt, over) in [(108 * MS, false), (108 * MS + 1, true)] {
+            let mut policy = HyStart::new(false);
+            for i in 0..20 {
+                let flow = Flow { now: 1000 * MS + 5 * MS * i, ..FLOW.flight_size(9).min_rtt(Some(96 * MS)) };
+                policy.gain(16.0, &Sight::of(&flow, &Ack::of(1, 1.0).round_start(i == 0).rtt(Some(rtt))));
+            }
+            assert_eq!(policy.is_over(), over);
+        }
+    }
+
     /// ACKs 2 ms apart, of 100 ms each: the 27th comes 52 ms after the first, more than half of 100. At 3 ms they are no train.
     /// Where packets are paced the 52nd does, 102 ms after.
     #[test]

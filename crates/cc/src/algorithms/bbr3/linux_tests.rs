@@ -71,6 +71,65 @@ fn only_the_drafts_drain_ends_by_time() {
     }
 }
 
+/// Section 5.3.2: Drain ends where no more than the BDP, 100 segments, is in flight.
+#[test]
+fn drain_ends_at_the_bdp() {
+    for (in_flight, expected) in [(101, Bbr3Phase::Drain), (100, Bbr3Phase::Down)] {
+        let mut cc = full(false, Bbr3Phase::Drain);
+        cc.enter_drain();
+        let news = news(&cc, 1000, in_flight, 1000);
+        cc.check_drain_done(&news);
+        assert_eq!(cc.phase, expected);
+    }
+}
+
+/// Section 5.3.3.4 (IsTimeToGoDown): a window that is full and reaches inflight_longterm, here of 200, keeps the probe going, whatever
+/// the rate of delivery has shown before. One that is not full, or is below, does not.
+#[test]
+fn a_full_pipe_ends_a_probe_below_the_long_term() {
+    for (is_full, longterm, expected) in
+        [(true, 200.0, Bbr3Phase::Up), (true, 201.0, Bbr3Phase::Down), (false, 200.0, Bbr3Phase::Down)]
+    {
+        let mut cc = full(false, Bbr3Phase::Up);
+        (cc.usage.full_now, cc.usage.full_before) = (is_full, false);
+        (cc.model.inflight_longterm, cc.probe.was_too_high, cc.full_pipe.now) = (longterm, false, true);
+        let news = news(&cc, 1000, 50, 1000);
+        cc.update_up(&news);
+        assert_eq!(cc.phase, expected, "{is_full} {longterm}");
+    }
+}
+
+/// Section 5.6.4.4 (SaveCwnd): outside of recovery and ProbeRTT the window itself; within, the greater one.
+#[test]
+fn the_window_that_is_saved() {
+    for (in_episode, phase, saved) in
+        [(false, Bbr3Phase::Cruise, 200.0), (true, Bbr3Phase::Cruise, 300.0), (false, Bbr3Phase::ProbeRtt, 300.0)]
+    {
+        let mut cc = full(false, phase);
+        (cc.undo.in_episode, cc.prior_cwnd, cc.cwnd) = (in_episode, 300.0, 200.0);
+        cc.save_cwnd();
+        assert_eq!(cc.prior_cwnd, saved, "{in_episode} {phase:?}");
+    }
+}
+
+/// Linux at 2 ms: with alpha at 1, one mark in ten segments takes it to 1 - (1 - 0.1)/16 = 0.94375, and inflight_shortterm from 1000 to
+/// 1000 (1 - 85/256 x 0.94375), 686.6, of which whole segments count. Before any mark none is taken.
+#[test]
+fn the_part_of_marks_is_of_all_that_is_delivered() {
+    let start = Start::from(10.0).segment_bytes(1500).rtt(2 * MILLISECOND).seed(7);
+    let mut cc = Bbr3::controller(&Params::checked(&BBR3, &[LINUX_V3]).expect("parameters"), start);
+    cc.on_sent(&Flow::at(0).in_flight(1));
+    assert_eq!(cc.inflight_for_marks(), None);
+    cc.model.inflight_shortterm = 1000.0;
+    for (delivered, ce, round_start) in [(4, 0, false), (6, 1, true)] {
+        let sample = RateSample::new(1000, Some(SECOND)).newly_delivered(delivered);
+        let news = Bbr3AckEvent::of(&Flow::at(MILLISECOND), &Ack::of(delivered, delivered as f64).ce(ce), sample);
+        cc.model.round_start = round_start;
+        cc.update_marks(&news);
+    }
+    assert_eq!(cc.inflight_for_marks(), Some(686.0));
+}
+
 /// Section 5.3.1.2: only the first ACK of a round is looked at. With Linux a rate of 1250 within a round, 1.25 times the last one, begins the count
 /// again.
 #[test]
