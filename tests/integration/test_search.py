@@ -65,12 +65,15 @@ def test_a_planted_weakness_is_found_and_shrinks_to_its_knob() -> None:
     @fullpipe.algorithm("stops-at-50-ms", compiled=True)
     class Stops(fullpipe.Classic):
         def increase(self, w, flow, ack):  # type: ignore[no-untyped-def]  # noqa: ARG002
-            return -w if 0.05 <= flow.min_rtt_s <= 0.055 and w > 2.0 else 1.0 / w
+            if 0.05 <= flow.min_rtt_s <= 0.055:
+                self.ssthresh = 2.0
+                return -0.5 if w > 4.0 else 0.0
+            return 1.0 / w
 
         def decrease(self, w, flow, signal):  # type: ignore[no-untyped-def]  # noqa: ARG002
             return 0.5 * w
 
-    bounds = {"rate": "5..20 Mbit/s", "buffer": "1 BDP", "loss": "0", "jitter": "0", "rtt_ratio": "1", "swing": "1"}
+    bounds = {**NARROW, "rate": "5..20 Mbit/s", "rtt": "20..100 ms", "buffer": "1..2 BDP", "loss": "0"}
     found = search(Stops, maximize="regret", bounds=bounds, evaluations=120)
     assert found.found
     assert list(found.knobs) == ["rtt"]
