@@ -19,7 +19,7 @@ locked = $(1)/bin/pip install --quiet --require-hashes --requirement bootstrap.t
 	&& $(1)/bin/pip install --quiet --require-hashes --requirement $(1)/requirements.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo check check-rust check-python test test-rust test-python test-linux test-slow test-adapters lint lint-adapters lock format agreement speed speed-core docs-tables prose mutants mutants-all clean
+.PHONY: help build demo check check-rust check-python test all-rust all-python test-rust test-python test-linux test-slow test-adapters lint lint-rust lint-python lint-adapters lock format agreement speed speed-core docs-tables prose mutants mutants-all clean
 .PHONY: records records-cards records-papers records-trials records-linux records-quic records-agreement records-speed
 .PHONY: prose-if-able setup docs release changelog notices web web-if-able linux-objects linux-objects-if-able
 
@@ -57,12 +57,21 @@ check-python: $(VENV)/.built
 	$(BIN)/mypy
 	$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile -m "not slow" tests/unit
 
-test: setup lint ## Lint, types, and every test.
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-rust test-python
+test: setup ## Lint, types, and every test.
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target all-rust all-python
 
-test-rust: ## The crates' tests.
-	cargo test --workspace --locked
-	cargo test --package fullpipe-sim --no-default-features --test without_toml --locked
+# Two lines of work beside each other, so that no core waits for the single-threaded steps of the other.
+all-rust:
+	@$(MAKE) --no-print-directory lint-rust
+	@$(MAKE) --no-print-directory test-rust
+
+all-python: build linux-objects-if-able
+	@$(MAKE) --no-print-directory lint-python
+	@$(MAKE) --no-print-directory test-python
+
+test-rust: ## The crates' tests, and programs that tests of the package run.
+	cargo test --workspace --locked --features fullpipe-sim/record
+	cargo check --package fullpipe-sim --no-default-features --test without_toml --locked
 
 test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.
 	$(BIN)/pytest --numprocesses=logical --dist=loadfile --no-loadscope-reorder --durations=15 -m "not slow and not slow_linux"
@@ -73,6 +82,7 @@ test-linux: build setup linux-objects ## All tests of the Linux engine: measurem
 
 test-slow: build ## The tests that take minutes; those of the adapters too, once they are built.
 	$(BIN)/pytest --numprocesses=logical -m slow
+	cargo test --package fullpipe-sim --no-default-features --test without_toml --locked
 	FULLPIPE_SCENARIOS=2000..20000 cargo test --release --locked --package fullpipe-sim --test any_scenario any_scenario_makes_sense
 
 # The standards are first, because the other cards need their runs.
@@ -113,10 +123,14 @@ records-agreement: agreement ## Agreement with ns-2.
 records-speed: speed speed-core ## Packets per second, memory, instructions.
 	$(BIN)/python docs/tables.py --take
 
-lint: build prose-if-able ## Format, clippy, ruff, mypy, stubs, prose.
+lint: lint-rust lint-python ## Format, clippy, ruff, mypy, stubs, prose.
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --package fullpipe-cc --package fullpipe-abi --package fullpipe-net --package fullpipe-sim --package fullpipe-kernel --no-deps --locked
+
+lint-python: build prose-if-able
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import importlib.util
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,6 +46,16 @@ access_delay = "1 ms..5 ms"
 """
 
 
+LATE = (
+    "test_report.py",  # reads the results of test_reproduction.py
+    "test_conformance.py",  # these run programs of `debug_build`, and `make test` compiles the same packages meanwhile
+    "test_net.py",
+    "test_own_rust.py",
+    "test_packet_library.py",
+)
+"""Files whose tests wait for others if they start early."""
+
+
 def pytest_configure() -> None:
     """Enables interrupts of started processes: in a shell's background job, SIGINT is ignored, and children inherit
     this.
@@ -54,9 +65,14 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The report's tests come first, then those of Linux: they take longest, and workers should end together."""
-    order = ["test_reproduction.py", "test_report.py", "linux"]
-    items.sort(key=lambda item: [name not in item.path.parts for name in order])
+    """Orders the files so that workers end together, and none waits for another one or for a build of the crates."""
+    order = {"test_reproduction.py": 0, "linux": 1, "unit": 4, **dict.fromkeys(LATE, 3)}
+
+    def rank(item: pytest.Item) -> int:
+        parts = item.path.relative_to(ROOT / "tests").parts
+        return order.get(parts[-1], order.get(parts[0], 2))
+
+    items.sort(key=rank)
 
 
 def module_of(path: Path) -> ModuleType:
@@ -91,6 +107,19 @@ def started(command: Sequence[str | Path], **options: Any) -> Iterator[subproces
             yield process
         finally:
             process.kill()
+
+
+@pytest.fixture(scope="session")
+def debug_build() -> Path:
+    """Directory of the crates' debug build: libraries, and ``examples``. ``make test-rust`` compiles with the same
+    features, so that nothing is compiled twice.
+    """
+    if shutil.which("cargo") is None:
+        pytest.skip("no cargo")
+    packages = [word for name in ("sim", "kernel", "net", "wasm") for word in ("--package", f"fullpipe-{name}")]
+    command = ["cargo", "build", "--quiet", "--locked", *packages, "--features", "fullpipe-sim/record"]
+    subprocess.run([*command, "--lib", "--examples"], cwd=ROOT, check=True, timeout=900)
+    return ROOT / "target/debug"
 
 
 @pytest.fixture(scope="session")

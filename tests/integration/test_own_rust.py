@@ -1,4 +1,4 @@
-"""Custom algorithm in Rust: the example is built and run as a reader would do. The crates can be published."""
+"""Custom algorithm in Rust: the example is built and run. The crates can be published."""
 
 from __future__ import annotations
 
@@ -25,8 +25,18 @@ def cargo(*arguments: str, folder: Path = ROOT) -> str:
     return done.stdout
 
 
-def test_the_example_runs() -> None:
-    printed = cargo("run", "--quiet", "--locked", folder=EXAMPLE)
+def test_the_example_runs(debug_build: Path) -> None:
+    """Compiled with the workspace's crates, which takes a second; its manifest and lock are those of a reader."""
+    cargo("metadata", "--format-version=1", "--locked", folder=EXAMPLE)
+    check(subprocess.run([debug_build / "examples/own-algorithm"], capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.slow
+def test_the_example_runs_as_a_package_of_its_own() -> None:
+    check(cargo("run", "--quiet", "--locked", folder=EXAMPLE))
+
+
+def check(printed: str) -> None:
     rates = {line.split()[0]: float(line.split()[1]) for line in printed.splitlines()}
     assert list(rates) == ["my-aimd", "cubic"]
     # Both share what 100 Mbit/s leave; neither starves.

@@ -25,11 +25,9 @@ pytestmark = pytest.mark.skipif(CC is None, reason="needs a C compiler")
 
 
 @pytest.fixture(scope="session")
-def record() -> Path:
+def record(debug_build: Path) -> Path:
     """The simulator's recorder."""
-    command = "cargo build --quiet --locked --package fullpipe-sim --example record --features record"
-    subprocess.run(command.split(), cwd=ROOT, check=True)
-    return ROOT / "target" / "debug" / "examples" / "record"
+    return debug_build / "examples/record"
 
 
 ALGORITHMS = ("adaptive-aimd", "hyun-jang", "ehstcp")
@@ -38,7 +36,7 @@ Conform = Callable[[str], list[Path]]
 
 
 @pytest.fixture(scope="session", params=["host", "machine"])
-def conform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Conform:
+def conform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, debug_build: Path) -> Conform:
     """The command that runs an algorithm's program inside a model of the kernel."""
     place = tmp_path_factory.mktemp("conform")
 
@@ -55,9 +53,7 @@ def conform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     missing = [name for name in ALGORITHMS if not _object(name).exists()]
     if missing:
         pytest.skip(f"not built (make linux-objects): {', '.join(missing)}")
-    build = "cargo build --quiet --locked --package fullpipe-kernel --example conform"
-    subprocess.run(build.split(), cwd=ROOT, check=True)
-    return lambda algorithm: [ROOT / "target" / "debug" / "examples" / "conform", _object(algorithm)]
+    return lambda algorithm: [debug_build / "examples/conform", _object(algorithm)]
 
 
 def _object(algorithm: str) -> Path:
