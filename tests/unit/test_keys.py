@@ -64,6 +64,7 @@ PLACES = {
     "flows source/requests": ["source-requests"],
     "flows source/video": ["source-video"],
     "udp": ["udp", "traffic"],
+    "flows resume": ["resume"],
     "udp frames": ["frames"],
     "web": ["web", "tcp", "traffic"],
 }
@@ -74,6 +75,7 @@ WHOLE: dict[str, Any] = {
     "reorder": {"probability": 0.1, "delay": "1 ms"},
     "policer": {"rate": "1 Mbit/s", "burst": "9 kB"},
     "loss": {"model": "gilbert-elliott", "p": 0.1, "r": 0.1},
+    "resume": {"cwnd": 400, "rtt": "50 ms"},
     "schedule": [{"at": "1 s", "delay": "2 ms"}],
     "source/rate": {"rate": "1 Mbit/s"},
     "source/on-off": {"on": "1 s", "off": "1 s", "rate": "1 Mbit/s"},

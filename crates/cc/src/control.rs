@@ -1,7 +1,7 @@
 //! The trait, and how a connection begins.
 
 use crate::packets;
-use crate::slow_start::SlowStart;
+use crate::slow_start::{Saved, SlowStart};
 use crate::time::Nanos;
 use crate::{Ack, Flow, Lost, Signal};
 use core::fmt::Display;
@@ -111,6 +111,8 @@ pub struct Start {
     pub window: f64,
     /// Growth of the window until something is known of the path; for algorithms that take one of the sender's slow starts.
     pub slow_start: SlowStart,
+    /// Values saved from an earlier connection, for careful resume. [`Started`](crate::Started) uses them.
+    pub resume: Option<Saved>,
     /// Packets leave at a rate, and not as ACKs come.
     pub paced: bool,
     /// Bytes of a segment on the wire.
@@ -129,6 +131,12 @@ impl Start {
     #[must_use]
     pub fn slow_start(self, slow_start: SlowStart) -> Start {
         Start { slow_start, ..self }
+    }
+
+    /// Start with values saved from an earlier connection.
+    #[must_use]
+    pub fn resume(self, saved: Saved) -> Start {
+        Start { resume: Some(saved), ..self }
     }
 
     /// Start of a paced connection, or of one that is not.
@@ -165,6 +173,15 @@ impl Start {
 impl From<f64> for Start {
     fn from(window: f64) -> Start {
         let slow_start = SlowStart::default();
-        Start { window, slow_start, paced: false, segment_bytes: 1000, rtt: None, selective_acks: true, seed: 0 }
+        Start {
+            window,
+            slow_start,
+            resume: None,
+            paced: false,
+            segment_bytes: 1000,
+            rtt: None,
+            selective_acks: true,
+            seed: 0,
+        }
     }
 }

@@ -60,6 +60,7 @@ mod parts;
 pub mod random;
 pub mod registry;
 pub mod slow_start;
+mod started;
 #[cfg(test)]
 mod testing;
 pub mod time;
@@ -71,4 +72,5 @@ pub use declare::{Given, TypedParams};
 pub use flow::{Ack, Flow, Lost, RateSample, Signal};
 pub use registry::{Controller, build, build_typed};
 pub use slow_start::SlowStart;
+pub use started::Started;
 pub use time::Nanos;

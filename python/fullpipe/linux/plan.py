@@ -203,6 +203,8 @@ class _Reader:
             raise self.cannot(f"flows[{i}].transport", 'the Linux engine has no QUIC (allowed: "tcp")')
         if group["max_window"] != "unlimited":
             raise self.cannot(f"flows[{i}].max_window", 'the Linux engine cannot limit it (allowed: "unlimited")')
+        if "resume" in group:
+            raise self.cannot(f"flows[{i}].resume", "the kernel has no careful resume (allowed: leave it out)")
         if "ack_every" in group:
             raise self.cannot(f"flows[{i}].ack_every", "the kernel has delayed_ack instead (allowed: leave it out)")
         if whole(group["processing_time"]):

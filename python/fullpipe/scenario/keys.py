@@ -57,7 +57,8 @@ class _Tcp(_Times, total=False):
     ack_delay: str
     ack_reorder: int
     recovery: Literal["tahoe", "reno", "newreno", "sack", "rack", "vegas"]
-    slow_start: Literal["standard", "hystart++", "hystart"]
+    slow_start: Literal["standard", "hystart++", "hystart", "search", "rapid"]
+    resume: Table
     pacing: Literal["algorithm", "on", "off"]
     ecn: Literal["off", "classic", "accurate", "ace"]
     ect: Literal[0, 1]

@@ -4,12 +4,16 @@
 
 mod hystart;
 mod hystart_plus_plus;
+pub(crate) mod rapid;
+pub(crate) mod resume;
 mod round;
+pub(crate) mod search;
 
 use crate::time::{MILLISECOND, Nanos};
 use crate::{Ack, Flow};
 use hystart::HyStart;
 use hystart_plus_plus::HyStartPlusPlus;
+pub use resume::Saved;
 
 /// The kinds of slow start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,9 +26,22 @@ pub enum SlowStart {
     HyStartPlusPlus,
     /// Linux's HyStart (Ha and Rhee 2011): a rise of the RTT, or a train of ACKs of half the least RTT, ends it at once.
     HyStart,
+    /// SEARCH (draft-chung-ccwg-search): slow start ends where less arrives than was sent. [`Started`](crate::Started) runs it; without that it
+    /// is the standard one.
+    Search,
+    /// Rapid Start (draft-kazuho-ccwg-rapid-start): the window triples while no queue shows. As for `Search`.
+    Rapid,
 }
 
-crate::named! { SlowStart { Standard = "standard", HyStartPlusPlus = "hystart++", HyStart = "hystart" } }
+crate::named! {
+    SlowStart {
+        Standard = "standard",
+        HyStartPlusPlus = "hystart++",
+        HyStart = "hystart",
+        Search = "search",
+        Rapid = "rapid",
+    }
+}
 
 /// Parts of an ACK that a slow start reads: few values, so that ACKs of all other flows do not compute the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +74,7 @@ impl Policy {
     /// Slow start of a connection whose packets are paced, or leave as ACKs come.
     pub fn new(kind: SlowStart, paced: bool) -> Policy {
         match kind {
-            SlowStart::Standard => Policy::Standard,
+            SlowStart::Standard | SlowStart::Search | SlowStart::Rapid => Policy::Standard,
             SlowStart::HyStartPlusPlus => Policy::HyStartPlusPlus(HyStartPlusPlus::new(paced)),
             SlowStart::HyStart => Policy::HyStart(HyStart::new(paced)),
         }

@@ -3,8 +3,8 @@
 use super::invalid::{Amount, Interval, Invalid};
 use super::source::source;
 use super::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, FlowGroup, Frames, Jitter, JitterModel, Link, Loss, Queue, Scenario,
-    Schedule, Spread, Tcp, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, FlowGroup, Frames, Jitter, JitterModel, Link, Loss, Pacing, Queue,
+    Scenario, Schedule, SlowStart, Spread, Tcp, Udp, Web,
 };
 use crate::network::discipline;
 use crate::scenario::limits;
@@ -161,6 +161,21 @@ impl Scenario {
                 let with = if tcp.delayed_ack { "delayed_ack" } else { "transport" };
                 return Err(Invalid::Conflict { key: format!("{at}.ack_every"), with: format!("{at}.{with}") });
             }
+        }
+        if let Some(saved) = tcp.resume {
+            let windows = limits::SAVED_WINDOW;
+            within(&format!("{at}.resume.cwnd"), saved.cwnd as u64, windows.clone(), Amount::Packets)?;
+            time(&format!("{at}.resume.rtt"), saved.rtt, limits::SAVED_RTT)?;
+            if saved.max_jump != f64::INFINITY {
+                within(&format!("{at}.resume.max_jump"), saved.max_jump as u64, windows, Amount::Packets)?;
+            }
+            if tcp.slow_start != SlowStart::Standard {
+                return Err(Invalid::Conflict { key: format!("{at}.resume"), with: format!("{at}.slow_start") });
+            }
+        }
+        if tcp.starts_paced() && tcp.pacing != Pacing::On {
+            let key = format!("{at}.{}", if tcp.resume.is_some() { "resume" } else { "slow_start" });
+            return Err(Invalid::Requires { key, what: "pacing \"on\"".to_owned() });
         }
         let windows = limits::INITIAL_WINDOW;
         within(&format!("{at}.initial_window"), tcp.initial_window.into(), windows, Amount::Packets)?;

@@ -22,7 +22,7 @@ pub(crate) use crate::scenario::quic_datagram;
 pub use crate::scenario::{
     Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Interpolation, Jitter,
     JitterModel, KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Quic, Recovery, Reorder, Requests,
-    RtoRule, Samples, Scenario, Schedule, SlowStart, Source, Spread, Tcp, Trace, Transport, Udp, Video, Web,
+    RtoRule, Samples, Saved, Scenario, Schedule, SlowStart, Source, Spread, Tcp, Trace, Transport, Udp, Video, Web,
 };
 pub use invalid::{Amount, Interval, Invalid};
 

@@ -8,7 +8,7 @@ use super::units::{DATA, Dimension, RATE, TIME};
 use super::{Interpolation, limits};
 pub use source::{FRAME_SOURCE, ON_OFF_SOURCE, RATE_SOURCE, REQUEST_SOURCE, VIDEO_SOURCE};
 use std::ops::RangeInclusive;
-pub use traffic::{FLOW, FRAMES, TCP, TRAFFIC, UDP, WEB};
+pub use traffic::{FLOW, FRAMES, RESUME, TCP, TRAFFIC, UDP, WEB};
 
 /// A key of a table.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ pub fn names(lists: &[&'static [Key]]) -> Vec<&'static str> {
 }
 
 /// Every list of keys by its name, in the order of `docs/reference/scenarios.md`.
-pub const ALL: [(&str, &[Key]); 20] = [
+pub const ALL: [(&str, &[Key]); 21] = [
     ("run", RUN),
     ("link", LINK),
     ("direction", DIRECTION),
@@ -112,6 +112,7 @@ pub const ALL: [(&str, &[Key]); 20] = [
     ("source-video", VIDEO_SOURCE),
     ("traffic", TRAFFIC),
     ("tcp", TCP),
+    ("resume", RESUME),
     ("udp", UDP),
     ("frames", FRAMES),
     ("web", WEB),

@@ -50,6 +50,10 @@ pub const BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 pub const BUFFER_TIME: RangeInclusive<Nanos> = 1..=LONGEST;
 /// First windows, segments.
 pub const INITIAL_WINDOW: RangeInclusive<u64> = 1..=1_000_000;
+/// Windows that a connection saves, and that careful resume jumps to, segments.
+pub const SAVED_WINDOW: RangeInclusive<u64> = 1..=1_000_000_000;
+/// RTT that a connection saves.
+pub const SAVED_RTT: RangeInclusive<Nanos> = MICROSECOND..=100 * SECOND;
 /// Rates of a schedule: 0 is an outage.
 pub const CHANGED_RATE: RangeInclusive<u64> = 0..=*RATE.end();
 /// Changes of a schedule.

@@ -18,6 +18,7 @@ mod queue;
 mod quic;
 mod reader;
 mod render;
+mod resume;
 mod samples;
 mod source;
 #[cfg(feature = "toml")]
@@ -38,6 +39,7 @@ pub use crate::transport::rto::RtoRule;
 pub use crate::transport::validation::IdleRule;
 pub use client::{PlayerRule, Requests, Video};
 pub use fullpipe_cc::SlowStart;
+pub use fullpipe_cc::slow_start::Saved;
 pub use link::{Buffer, Change, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule};
 pub(crate) use network::buffer_key;
 pub use problem::{Problem, Wrong};
@@ -173,6 +175,8 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// Slow start, for algorithms without a built-in one.
     pub slow_start: SlowStart,
+    /// Values saved from an earlier connection: careful resume runs in the place of another slow start.
+    pub resume: Option<Saved>,
     /// Whether segments leave at a rate.
     pub pacing: Pacing,
     /// ECN of both ends.
@@ -366,6 +370,12 @@ impl Tcp {
         NonZero::new(self.delayed_ack_timeout).filter(|_| every > 1).map(|delay| (every, delay))
     }
 
+    /// Whether its slow start has to be paced: Rapid Start and careful resume, where the algorithm has no slow start of its own.
+    pub(crate) fn starts_paced(&self) -> bool {
+        let own = self.algorithm.info().is_some_and(|info| info.own_slow_start);
+        !own && (self.slow_start == SlowStart::Rapid || self.resume.is_some())
+    }
+
     /// [`Tcp::new`] for any algorithm.
     pub fn of(algorithm: Algorithm, recovery: Recovery, path: Vec<usize>) -> Self {
         let (ecn, ect) = algorithm::ecn(&algorithm);
@@ -375,6 +385,7 @@ impl Tcp {
             algorithm,
             recovery,
             slow_start: SlowStart::Standard,
+            resume: None,
             pacing: Pacing::Algorithm,
             ecn,
             ect,

@@ -4,7 +4,7 @@
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
     Arrivals, Buffer, Ecn, FlowGroup, Frames, Link, Scenario, Spread, Table, Tcp, Transport, Udp, Value, Web,
-    algorithm, change, queue, quic, samples, source, trace,
+    algorithm, change, queue, quic, resume, samples, source, trace,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -175,6 +175,7 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("reverse", tcp.reverse.into()),
         ("idle", tcp.idle.name().into()),
     ];
+    pairs.extend(tcp.resume.map(|saved| ("resume", resume::write(saved))));
     if let Some(every) = tcp.ack_every {
         pairs.retain(|(key, _)| *key != "delayed_ack_timeout");
         pairs.extend([("ack_every", whole(every)), ("ack_delay", time(tcp.delayed_ack_timeout))]);
@@ -217,6 +218,6 @@ pub(super) fn quantity(what: &Dimension, value: u64) -> Value {
 }
 
 /// Counts come from checked scenarios, whose whole numbers all fit.
-fn whole(value: impl Into<u64>) -> Value {
+pub(super) fn whole(value: impl Into<u64>) -> Value {
     Value::Integer(i64::try_from(value.into()).unwrap_or(i64::MAX))
 }

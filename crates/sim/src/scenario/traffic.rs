@@ -7,7 +7,7 @@ use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
     Arrivals, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart,
-    Spread, Table, Tcp, Transport, Udp, Value, Web, algorithm, groups, limits, network, quic, source,
+    Spread, Table, Tcp, Transport, Udp, Value, Web, algorithm, groups, limits, network, quic, resume, source,
 };
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
@@ -158,8 +158,11 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let ecn = reader.one_of("ecn", "kind of ECN", &EcnMode::NAMES)?.unwrap_or(default.ecn);
     // ECT(1) is for those that count marks.
     let ect = if ecn.counts() { default.ect } else { Ecn::Ect0 };
-    Ok(Tcp {
-        slow_start: reader.one_of("slow_start", "slow start", &SlowStart::NAMES)?.unwrap_or(host.slow_start(info)),
+    let resume = resume::read(reader)?;
+    let slow_start = if resume.is_some() { SlowStart::Standard } else { host.slow_start(info) };
+    let tcp = Tcp {
+        slow_start: reader.one_of("slow_start", "slow start", &SlowStart::NAMES)?.unwrap_or(slow_start),
+        resume,
         pacing: reader.one_of("pacing", "pacing", &Pacing::NAMES)?.unwrap_or(default.pacing),
         ecn,
         ect: reader.whole("ect", limits::ECT)?.map_or(ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
@@ -187,7 +190,8 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         processing_time: time("processing_time", limits::PROCESSING, default.processing_time)?,
         reverse: reader.flag("reverse", default.reverse)?,
         ..default
-    })
+    };
+    resume::paced(reader, tcp)
 }
 
 /// ACKs of a receiver of TCP: segments for each, whether they are delayed ACKs, and the longest delay.
@@ -245,7 +249,7 @@ fn limit(
 }
 
 /// A window: a whole number, or text such as `64 segments`.
-fn segments(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<Option<u64>, Problem> {
+pub fn segments(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<Option<u64>, Problem> {
     match reader.value(key) {
         Some(Value::String(_)) => reader.quantity(key, &PACKETS, range),
         _ => reader.whole(key, range),

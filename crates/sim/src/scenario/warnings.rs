@@ -17,6 +17,7 @@ impl Scenario {
                 self.queue_at_the_sender(&key, tcp),
                 self.timer_below_the_path(&key, tcp),
                 other_slow_start(&key, tcp),
+                not_worth_saving(&key, tcp),
                 self.nothing_marks(&key, tcp),
                 ect_without_l4s(&key, tcp),
                 unlike_what_it_is_made_for(&key, tcp),
@@ -165,14 +166,31 @@ impl Scenario {
 
 /// An algorithm that has its own slow start takes no other. No error, so that one scenario can compare it with those that have.
 fn other_slow_start(key: &str, tcp: &Tcp) -> Option<String> {
-    let asked = tcp.slow_start != SlowStart::default();
+    let asked = tcp.slow_start != SlowStart::default() || tcp.resume.is_some();
     let own = tcp.algorithm.info().is_some_and(|info| info.own_slow_start);
-    (asked && own).then(|| {
-        let (asked, algorithm) = (tcp.slow_start.name(), &tcp.algorithm.name);
+    // Those around an algorithm are not built around foreign ones.
+    let around = tcp.resume.is_some() || matches!(tcp.slow_start, SlowStart::Search | SlowStart::Rapid);
+    let asked = asked && (own || (around && tcp.algorithm.foreign.is_some()));
+    asked.then(|| {
+        let algorithm = &tcp.algorithm.name;
+        if tcp.resume.is_some() {
+            return format!("{key}.resume: {algorithm} has a slow start of its own and runs that; leave resume out");
+        }
+        let asked = tcp.slow_start.name();
         format!(
             "{key}.slow_start = {asked:?}: {algorithm} has a slow start of its own and runs that; leave slow_start out"
         )
     })
+}
+
+/// A saved window below four initial windows (draft-ietf-tsvwg-careful-resume-24, section 3.1).
+fn not_worth_saving(key: &str, tcp: &Tcp) -> Option<String> {
+    let least = 4.0 * f64::from(tcp.initial_window);
+    let saved = tcp.resume.filter(|saved| saved.cwnd < least)?;
+    Some(format!(
+        "{key}.resume.cwnd = {}: less than four initial windows, {least} segments, is not worth saving",
+        saved.cwnd
+    ))
 }
 
 /// An algorithm that needs the number of marked packets, with ECN that does not report it.

@@ -190,6 +190,7 @@ impl AccessLink {
 /// Controller of a flow whose handshake has measured `rtt`, if it has ended; random choices are drawn from `seed`.
 pub fn controller<P: Policy>(tcp: &Tcp, packet_size: u32, rtt: Option<Nanos>, seed: u64, guard: &Guard) -> P {
     let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
+    let start = tcp.resume.map_or(start, |saved| start.resume(saved));
     let segment_bytes = if tcp.quic.is_some() { quic_datagram(packet_size) } else { packet_size };
     let start = start.segment_bytes(segment_bytes).seed(seed);
     let start = rtt.map_or(start, |rtt| start.rtt(rtt.max(1)));

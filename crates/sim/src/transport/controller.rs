@@ -12,7 +12,7 @@ use fullpipe_cc::algorithms::{
     ledbat::Ledbat, ledbat_plus_plus::LedbatPlusPlus, prague::Prague, reno::Reno, scalable::Scalable, vegas::Vegas,
     veno::Veno, westwood::Westwood, yeah::Yeah,
 };
-use fullpipe_cc::{Ack, Classic, CongestionControl, Flow, Lost, Signal, Start, build};
+use fullpipe_cc::{Ack, Classic, CongestionControl, Flow, Lost, Signal, Start, Started, build};
 
 /// Declares the enum, its conversion from the registry's controller, and its dispatch.
 macro_rules! controllers {
@@ -24,6 +24,8 @@ macro_rules! controllers {
         #[repr(u8)]
         pub enum Controller {
             $(#[doc = "See its file in `fullpipe_cc::algorithms`."] $variant($type),)+
+            /// Algorithm behind one of the slow starts around it.
+            Started(Box<Started<fullpipe_cc::Controller>>),
             /// Algorithm that is not listed here.
             Other(Box<fullpipe_cc::Controller>),
         }
@@ -41,6 +43,7 @@ macro_rules! controllers {
             ($controller:expr, $cc:ident => $call:expr) => {
                 match $controller {
                     $(Controller::$variant($cc) => $call,)+
+                    Controller::Started($cc) => $call,
                     Controller::Other($cc) => $call,
                 }
             };
@@ -78,7 +81,12 @@ impl Policy for Controller {
     const MAY_FAIL: bool = false;
 
     fn begin(algorithm: &Algorithm, start: Start, _: Guard) -> Controller {
-        build(&algorithm.name, &algorithm.params, start).expect("a checked scenario").into()
+        let cc = build(&algorithm.name, &algorithm.params, start).expect("a checked scenario");
+        let own = algorithm.info().is_some_and(|info| info.own_slow_start);
+        if Started::is_for(&start) && !own {
+            return Controller::Started(Box::new(Started::new(cc, &start)));
+        }
+        cc.into()
     }
 
     #[inline(always)]
@@ -95,6 +103,7 @@ impl Policy for Controller {
             Controller::EHstcp(state) => size_of_val(&**state),
             Controller::Bbr(state) => size_of_val(&**state),
             Controller::Bbr3(state) => size_of_val(&**state),
+            Controller::Started(state) => size_of_val(&**state),
             Controller::Other(state) => size_of_val(&**state),
             _ => 0,
         }

@@ -9,8 +9,8 @@ use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
     Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Jitter, JitterModel,
-    KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Recovery, Reorder, Requests, RtoRule, Schedule,
-    SlowStart, Source, Spread, Tcp, Trace, Udp, Video, Web,
+    KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Recovery, Reorder, Requests, RtoRule, Saved,
+    Schedule, SlowStart, Source, Spread, Tcp, Trace, Udp, Video, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -320,13 +320,23 @@ impl Dice {
     fn tcp(&mut self, links: &[Link]) -> Tcp {
         let recovery = self.pick(&Recovery::ALL);
         let path = self.path(links);
+        let resume = self.one_in(6).then(|| {
+            let saved = Saved::new(
+                self.any(1..=1_000_000_000, 10..=1000) as f64,
+                self.any(US..=100 * SECOND, 10 * MS..=SECOND),
+            );
+            if self.one_in(2) { saved } else { saved.max_jump(self.any(1..=1_000_000_000, 10..=1000) as f64) }
+        });
+        let slow_start = if resume.is_some() { SlowStart::Standard } else { self.pick(&SlowStart::ALL) };
+        let rapid = slow_start == SlowStart::Rapid;
         Tcp {
             name: None,
             quic: None,
             algorithm: self.algorithm(),
             recovery,
-            slow_start: self.pick(&SlowStart::ALL),
-            pacing: self.pick(&Pacing::ALL),
+            slow_start,
+            resume,
+            pacing: if rapid || resume.is_some() { Pacing::On } else { self.pick(&Pacing::ALL) },
             ecn: if self.one_in(2) { EcnMode::Off } else { self.pick(&EcnMode::ALL) },
             ect: self.pick(&[Ecn::Ect0, Ecn::Ect1]),
             prr: recovery.prr().is_some() && self.one_in(2),

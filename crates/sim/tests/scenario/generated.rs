@@ -143,7 +143,7 @@ pub fn tcp() -> impl Strategy<Value = Tcp> {
             let (timestamp_tick, access_delay, access_rate_bps, processing_time) = network;
             Tcp {
                 slow_start,
-                pacing,
+                pacing: if slow_start == SlowStart::Rapid { Pacing::On } else { pacing },
                 ecn,
                 ect,
                 delayed_ack,

@@ -156,7 +156,7 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
         "\"reno\"",
         "\"reno\"\nslow_start = \"histart\"",
         &[
-            "flows[0].slow_start: unknown slow start \"histart\"; did you mean \"hystart\"? (allowed: standard, hystart++, hystart)",
+            "flows[0].slow_start: unknown slow start \"histart\"; did you mean \"hystart\"? (allowed: standard, hystart++, hystart, search, rapid)",
         ],
     ),
     (
@@ -169,6 +169,24 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
         "\"reno\"\nhost = \"linus\"",
         &["flows[0].host: unknown host \"linus\"; did you mean \"linux\"? (allowed: classic, linux, quic)"],
     ),
+    (
+        "\"reno\"",
+        "\"reno\"\nslow_start = \"rapid\"\npacing = \"off\"",
+        &["flows[0].slow_start: requires pacing = \"on\""],
+    ),
+    (
+        "\"reno\"",
+        "\"reno\"\nresume = { cwnd = 400, rtt = \"50 ms\" }\npacing = \"algorithm\"",
+        &["flows[0].resume: requires pacing = \"on\""],
+    ),
+    (
+        "\"reno\"",
+        "\"reno\"\nslow_start = \"search\"\nresume = { cwnd = 400, rtt = \"50 ms\" }",
+        &["flows[0].resume: conflicts with slow_start"],
+    ),
+    ("\"reno\"", "\"reno\"\nresume = { cwnd = 400 }", &["flows[0].resume.rtt: missing"]),
+    ("\"reno\"", "\"reno\"\nresume = { cwnd = 0, rtt = \"1 s\" }", &["flows[0].resume.cwnd", "0"]),
+    ("\"reno\"", "\"reno\"\nresume = 400", &["flows[0].resume: expected a table", "found the whole number 400"]),
     ("\"reno\"", "\"reno\"\nslow_start = true", &["flows[0].slow_start: expected", "found true"]),
     (
         "delay = \"39 ms\"",

@@ -37,6 +37,18 @@ pub const FLOW: &[Key] = &[
     ),
 ];
 
+/// Of `resume`.
+pub const RESUME: &[Key] = &[
+    key("cwnd", WholeOr(&PACKETS, limits::SAVED_WINDOW), Required, "The saved window, segments."),
+    key("rtt", Quantity(&TIME, limits::SAVED_RTT), Required, "The saved least RTT."),
+    key(
+        "max_jump",
+        WholeOr(&PACKETS, limits::SAVED_WINDOW),
+        Words("no limit"),
+        "The most that the window jumps to, segments.",
+    ),
+];
+
 /// Of all traffic.
 pub const TRAFFIC: &[Key] = &[
     key("start", Spread(limits::MOMENT), Value("\"0 s\""), "When it begins, before the end of the run."),
@@ -118,10 +130,17 @@ pub const TCP: &[Key] = &[
         "How the window grows at first, and what ends that before a loss does.",
         "RFC 5681, ns-2",
     ),
+    sourced(
+        "resume",
+        Other("table", "a table of the keys below; with `slow_start = \"standard\"` and `pacing = \"on\"`"),
+        Words("none"),
+        "Values saved from an earlier connection: careful resume in the place of another slow start.",
+        "draft-ietf-tsvwg-careful-resume-24",
+    ),
     key(
         "pacing",
         Names(|| Pacing::ALL.map(Pacing::name).to_vec()),
-        Value("\"algorithm\""),
+        Words("`\"algorithm\"`; `\"on\"` with `\"rapid\"` and `resume`, which need it"),
         "Whether segments leave at a rate instead of back to back.",
     ),
     sourced(
