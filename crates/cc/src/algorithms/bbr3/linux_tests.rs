@@ -28,6 +28,24 @@ fn news(cc: &Bbr3, now_ms: u64, in_flight: u64, rate: u64) -> Bbr3AckEvent {
     Bbr3AckEvent::of(&Flow::at(now_ms * MILLISECOND).in_flight(in_flight), &Ack::of(1, 1.0), sample)
 }
 
+/// A bound of 1024 segments gives 2^9 = 512 steps. The exponent has 5 bits, so that a bound of 10^12 segments gives no more than 2^30.
+#[test]
+fn steps_after_marks_have_at_most_30_doublings() {
+    for (longterm, doublings) in [(1024.0, 9), (1e12, 30), (f64::INFINITY, 30)] {
+        let mut cc = full(true, Bbr3Phase::Cruise);
+        cc.model.inflight_longterm = longterm;
+        let marked = Ack::of(1, 1.0).ce(1);
+        let sample = RateSample::new(1000, Some(SECOND)).prior_delivered(cc.model.delivered).newly_delivered(1);
+        let event = Bbr3AckEvent::of(&Flow::at(SECOND).in_flight(100), &marked, sample);
+        // Marks count after a round of at most 5 ms.
+        (cc.model.min_rtt, cc.model.round_start) = (Some(MILLISECOND), true);
+        cc.update_marks(&event);
+        cc.note_cycle(&event);
+        assert!(cc.reprobes_after_marks(&event), "{longterm}");
+        assert_eq!(cc.probe.up_rounds, doublings, "{longterm}");
+    }
+}
+
 /// Section 5.3.3.6: with an inflight_longterm of 50.5, 49 segments are in flight after an ACK of one and 50 before it, and not one more has
 /// room: the probe ends. With 48 it does not. Linux has 49 + 2 >= 50.
 #[test]

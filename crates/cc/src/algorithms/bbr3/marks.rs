@@ -120,7 +120,7 @@ impl Bbr3 {
         }
         let steps = self.model.inflight_longterm * REPROBE_GAIN;
         self.start_refill();
-        self.probe.up_rounds = if steps.is_finite() { libm::log2(steps.max(1.0)) as u8 } else { MOST_EXPONENT };
+        self.probe.up_rounds = (libm::log2(steps.max(1.0)) as u8).min(MOST_EXPONENT);
         true
     }
 
