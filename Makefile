@@ -61,7 +61,7 @@ test: setup ## Lint, types, and every test.
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target all-rust all-python
 
 # Two lines of work beside each other, so that no core waits for the single-threaded steps of the other.
-all-rust:
+all-rust: $(VENV)/.dependencies
 	@$(MAKE) --no-print-directory lint-rust
 	@$(MAKE) --no-print-directory test-rust
 
@@ -69,8 +69,8 @@ all-python: build linux-objects-if-able
 	@$(MAKE) --no-print-directory lint-python
 	@$(MAKE) --no-print-directory test-python
 
-test-rust: ## The crates' tests, and programs that tests of the package run.
-	cargo test --workspace --locked --features fullpipe-sim/record
+test-rust: ## The crates' tests.
+	cargo test --workspace --locked
 	cargo check --package fullpipe-sim --no-default-features --test without_toml --locked
 
 test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.

@@ -111,14 +111,14 @@ def started(command: Sequence[str | Path], **options: Any) -> Iterator[subproces
 
 @pytest.fixture(scope="session")
 def debug_build() -> Path:
-    """Directory of the crates' debug build: libraries, and ``examples``. ``make test-rust`` compiles with the same
-    features, so that nothing is compiled twice.
-    """
+    """Directory of the crates' debug build: libraries, and ``examples``. ``make test-rust`` makes most of it."""
     if shutil.which("cargo") is None:
         pytest.skip("no cargo")
-    packages = [word for name in ("sim", "kernel", "net", "wasm") for word in ("--package", f"fullpipe-{name}")]
-    command = ["cargo", "build", "--quiet", "--locked", *packages, "--features", "fullpipe-sim/record"]
-    subprocess.run([*command, "--lib", "--examples"], cwd=ROOT, check=True, timeout=900)
+    build = ["cargo", "build", "--quiet", "--locked"]
+    packages = [word for name in ("kernel", "net", "wasm") for word in ("--package", f"fullpipe-{name}")]
+    subprocess.run([*build, *packages, "--lib", "--examples"], cwd=ROOT, check=True, timeout=900)
+    recorder = ["--package", "fullpipe-sim", "--example", "record", "--features", "record"]
+    subprocess.run([*build, *recorder], cwd=ROOT, check=True, timeout=900)
     return ROOT / "target/debug"
 
 

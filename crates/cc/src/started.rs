@@ -1,4 +1,4 @@
-//! The slow starts that need more state, or more say, than the frame of the algorithms has room for: around the algorithm.
+//! Slow starts that need more state, or more control, than the frame of the algorithms has room for. They surround the algorithm.
 
 use crate::classic::MIN_SSTHRESH;
 use crate::slow_start::rapid::{Rapid, Retreat};

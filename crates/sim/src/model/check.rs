@@ -4,7 +4,7 @@ use super::invalid::{Amount, Interval, Invalid};
 use super::source::source;
 use super::{
     Algorithm, Arrivals, Buffer, Change, Ecn, FlowGroup, Frames, Jitter, JitterModel, Link, Loss, Pacing, Queue,
-    Scenario, Schedule, SlowStart, Spread, Tcp, Udp, Web,
+    Recovery, Scenario, Schedule, SlowStart, Spread, Tcp, Udp, Web,
 };
 use crate::network::discipline;
 use crate::scenario::limits;
@@ -139,7 +139,7 @@ impl Scenario {
         if tcp.prr && tcp.recovery.prr().is_none() {
             return Err(Invalid::Requires {
                 key: format!("{at}.prr"),
-                what: "recovery \"sack\" or \"rack\"".to_owned(),
+                what: "recovery = \"sack\" or \"rack\"".to_owned(),
             });
         }
         let longest = limits::LONGEST_PATH / 2;
@@ -175,7 +175,15 @@ impl Scenario {
         }
         if tcp.starts_paced() && tcp.pacing != Pacing::On {
             let key = format!("{at}.{}", if tcp.resume.is_some() { "resume" } else { "slow_start" });
-            return Err(Invalid::Requires { key, what: "pacing \"on\"".to_owned() });
+            return Err(Invalid::Requires { key, what: "pacing = \"on\"".to_owned() });
+        }
+        // Rapid Start may lose half of a window, of which other recoveries repair one segment per round trip.
+        let repairs_many = tcp.quic.is_some() || matches!(tcp.recovery, Recovery::Sack | Recovery::Rack);
+        if tcp.starts_paced() && tcp.slow_start == SlowStart::Rapid && !repairs_many {
+            return Err(Invalid::Requires {
+                key: format!("{at}.slow_start"),
+                what: "recovery = \"sack\" or \"rack\"".to_owned(),
+            });
         }
         let windows = limits::INITIAL_WINDOW;
         within(&format!("{at}.initial_window"), tcp.initial_window.into(), windows, Amount::Packets)?;

@@ -173,6 +173,10 @@ fn other_slow_start(key: &str, tcp: &Tcp) -> Option<String> {
     let asked = asked && (own || (around && tcp.algorithm.foreign.is_some()));
     asked.then(|| {
         let algorithm = &tcp.algorithm.name;
+        if !own {
+            let asked = if tcp.resume.is_some() { "resume" } else { "slow_start" };
+            return format!("{key}.{asked}: no effect on {algorithm}, a custom algorithm; leave {asked} out");
+        }
         if tcp.resume.is_some() {
             return format!("{key}.resume: {algorithm} has a slow start of its own and runs that; leave resume out");
         }

@@ -176,6 +176,11 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
     ),
     (
         "\"reno\"",
+        "\"reno\"\nslow_start = \"rapid\"\nrecovery = \"newreno\"",
+        &["flows[0].slow_start: requires recovery = \"sack\" or \"rack\""],
+    ),
+    (
+        "\"reno\"",
         "\"reno\"\nresume = { cwnd = 400, rtt = \"50 ms\" }\npacing = \"algorithm\"",
         &["flows[0].resume: requires pacing = \"on\""],
     ),
