@@ -17,8 +17,8 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 import fullpipe.gym
 from conftest import ROOT
-from fullpipe.errors import InputError, ScenarioError
-from fullpipe.gym import Distribution, Env, ParallelEnv, VectorEnv
+from fullpipe.errors import InputError, MemoryLimitError, ScenarioError
+from fullpipe.gym import Distribution, Env, ParallelEnv, VectorEnv, core
 
 LINK = {"name": "l", "rate": "10 Mbit/s", "delay": "10 ms", "buffer": "1 BDP"}
 LEARNER = {"name": "x", "algorithm": "external"}
@@ -36,6 +36,13 @@ def test_the_checker_of_gymnasium_passes() -> None:
     for action in ("rate-multiplier", "window-multiplier", "rate", "window", "discrete"):
         check_env(Env(PATH, action=action), skip_render_check=True)
     check_env(Env(DRAWN, features="orca", reward="orca", interval="20 ms", flatten=False), skip_render_check=True)
+
+
+def test_the_memory_limit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "share_bytes", lambda *_: 1000)
+    env = Env(PATH)
+    with pytest.raises(MemoryLimitError):
+        env.reset(seed=1)
 
 
 def test_the_tests_of_pettingzoo_pass() -> None:

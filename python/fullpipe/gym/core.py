@@ -24,10 +24,10 @@ from fullpipe import _core
 from fullpipe._util.text import quoted
 from fullpipe.engine.memory import share_bytes
 from fullpipe.engine.pool import count_workers
-from fullpipe.errors import AlgorithmError, InputError, MemoryLimitError, ScenarioError
+from fullpipe.errors import InputError, MemoryLimitError, ScenarioError
 from fullpipe.gym import actions, features, rewards
 from fullpipe.gym.distribution import Distribution
-from fullpipe.runs.stepwise import EXTERNAL, numbered
+from fullpipe.runs.stepwise import EXTERNAL, named_failures, numbered, packet_bits
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 
@@ -114,11 +114,9 @@ class Core:
     def begin(self, place: int, seed: int) -> None:
         """Begins an episode: until the first RTT sample, and then one interval."""
         scenario = self.distribution.sample(seed)
-        tree = scenario.to_dict()
         scenario, _ = numbered(scenario.replace(series_interval="off"))
         self._guarded(lambda: self.batch.begin(place, scenario.model, self.memory), scenario)
-        size = Quantity.parse(tree.get("packet_size", "1000 B"))
-        self.packet_bits[place] = 8 * float(tree.get("packet_size", 1000) if size is None else size.value)
+        self.packet_bits[place] = packet_bits(scenario)
         for agent, group in enumerate(_groups(scenario)):
             given = Quantity.parse(group.get("size"))
             packets = math.inf if given is None else given.value
@@ -182,9 +180,11 @@ class Core:
         return np.asarray((self.total[places] >= self.sizes[places]).all(axis=1))
 
     def truncated(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Whether the scenario has ended, or the steps are used up."""
+        """Whether the scenario has ended, or the steps are used up, before all flows have delivered their size."""
         over = self.now_ns[places] >= self.duration_ns[places]
-        return over if self.max_steps is None else over | (self.steps[places] >= self.max_steps)
+        if self.max_steps is not None:
+            over |= self.steps[places] >= self.max_steps
+        return np.asarray(over & ~self.terminated(places))
 
     def infos(self, places: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         """Facts about the last interval, each of shape (places, agents)."""
@@ -263,12 +263,10 @@ class Core:
 
     def _guarded(self, use: Any, scenario: Scenario) -> None:
         try:
-            use()
-        except _core.Problem as problem:
-            key, what, _ = problem.args
-            raise MemoryLimitError(key, what, scenario.file) from None
-        except _core.Failure as failure:
-            raise AlgorithmError(str(failure)) from failure.__cause__
+            with named_failures(scenario.file):
+                use()
+        except MemoryLimitError:  # a ValueError as well
+            raise
         except ValueError as error:
             what = f"{error}: write it as a compiled class (allowed here: built-in and compiled algorithms)"
             raise ScenarioError("flows", what, scenario.file) from None

@@ -83,7 +83,7 @@ class Env(gymnasium.Env[npt.NDArray[np.float32], Any]):
         terminated = bool(self._core.terminated(ONLY)[0])
         truncated = bool(self._core.truncated(ONLY)[0])
         reward = float(self._core.rewards(ONLY)[0, 0])
-        return self._observation(), reward, terminated, truncated and not terminated, one_info(self._core, 0)
+        return self._observation(), reward, terminated, truncated, one_info(self._core, 0)
 
     def _observation(self) -> npt.NDArray[np.float32]:
         return self._core.observations(ONLY).reshape(self.observation_space.shape or ())

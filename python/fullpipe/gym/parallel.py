@@ -100,7 +100,7 @@ class ParallelEnv(Base[str, Any, Any]):  # type: ignore[misc]  # the package has
         self._core.step(ONLY, np.array([given]))
         rewards = self._core.rewards(ONLY)[0]
         terminated = bool(self._core.terminated(ONLY)[0])
-        truncated = bool(self._core.truncated(ONLY)[0]) and not terminated
+        truncated = bool(self._core.truncated(ONLY)[0])
         found = (
             self._observations(),
             {name: float(rewards[i]) for i, name in enumerate(names)},

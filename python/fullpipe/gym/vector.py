@@ -130,7 +130,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             self._core.step(going, actions[going])
             rewards[going] = self._core.rewards(going)[:, 0]
             terminated[going] = self._core.terminated(going)
-            truncated[going] = self._core.truncated(going) & ~terminated[going]
+            truncated[going] = self._core.truncated(going)
         ended = terminated | truncated
         infos: dict[str, Any] = {}
         if self._mode == AutoresetMode.SAME_STEP and ended.any():

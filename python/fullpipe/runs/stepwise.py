@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,16 @@ from fullpipe.scenario.quantity import Quantity, read_quantity
 if TYPE_CHECKING:
     import os
 
-__all__ = ["EXTERNAL", "ExternalFlow", "Simulation", "Snapshot", "check_not_external", "numbered"]
+__all__ = [
+    "EXTERNAL",
+    "ExternalFlow",
+    "Simulation",
+    "Snapshot",
+    "check_not_external",
+    "named_failures",
+    "numbered",
+    "packet_bits",
+]
 
 EXTERNAL = "external"
 """Algorithm of flows that a caller controls."""
@@ -120,14 +130,9 @@ class Simulation:
         self._scenario = scenario
         apart, self._external = numbered(scenario)
         self._links = [str(link["name"]) for link in scenario.to_dict()["links"]]
-        sizes = Quantity.parse(scenario.to_dict().get("packet_size", "1000 B"))
-        size = scenario.to_dict().get("packet_size", 1000) if sizes is None else sizes.value
-        self._packet_bits = 8.0 * float(size)
-        try:
+        self._packet_bits = packet_bits(scenario)
+        with named_failures(scenario.file):
             self._steps = _core.Steps(apart.model, share_bytes(1, memory))
-        except _core.Problem as problem:
-            key, what, _ = problem.args
-            raise MemoryLimitError(key, what, scenario.file) from None
 
     @property
     def scenario(self) -> Scenario:
@@ -211,21 +216,15 @@ class Simulation:
             FullpipeError: The simulation was over before.
         """
         try:
-            tables = self._steps.tables()
+            with named_failures(self._scenario.file):
+                tables = self._steps.tables()
         except RuntimeError as error:
             raise FullpipeError(str(error)) from None
-        except _core.Failure as failure:
-            raise AlgorithmError(str(failure)) from failure.__cause__
         return Result(self._scenario, tables, engine="simulator", wall_s=0.0)
 
     def _step(self, until_ns: int) -> None:
-        try:
+        with named_failures(self._scenario.file):
             self._steps.advance(until_ns)
-        except _core.Problem as problem:
-            key, what, _ = problem.args
-            raise MemoryLimitError(key, what, self._scenario.file) from None
-        except _core.Failure as failure:
-            raise AlgorithmError(str(failure)) from failure.__cause__
 
     def _flow(self, found: _core.ExternalState) -> ExternalFlow:
         rate = found["delivery_rate"]
@@ -244,6 +243,33 @@ class Simulation:
             found["min_rtt_s"],
             None if rate is None else rate * self._packet_bits,
         )
+
+
+@contextmanager
+def named_failures(file: str | None) -> Iterator[None]:
+    """Failures of the engine as those of the package.
+
+    Args:
+        file: The scenario's file, or None.
+
+    Raises:
+        MemoryLimitError: The scenario needs more memory than it may have.
+        AlgorithmError: A custom algorithm has failed.
+    """
+    try:
+        yield
+    except _core.Problem as problem:
+        key, what, _ = problem.args
+        raise MemoryLimitError(key, what, file) from None
+    except _core.Failure as failure:
+        raise AlgorithmError(str(failure)) from failure.__cause__
+
+
+def packet_bits(scenario: Scenario) -> float:
+    """Size of a scenario's data packets, bits."""
+    given = scenario.to_dict().get("packet_size", 1000)
+    parsed = Quantity.parse(given)
+    return 8.0 * float(given if parsed is None else parsed.value)
 
 
 def check_not_external(scenario: Scenario) -> None:
