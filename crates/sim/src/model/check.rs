@@ -4,7 +4,7 @@ use super::invalid::{Amount, Interval, Invalid};
 use super::source::source;
 use super::{
     Algorithm, Arrivals, Buffer, Change, Ecn, FlowGroup, Frames, Jitter, JitterModel, Link, Loss, Pacing, Queue,
-    Recovery, Scenario, Schedule, SlowStart, Spread, Tcp, Udp, Web,
+    Scenario, Schedule, SlowStart, Spread, Tcp, Udp, Web,
 };
 use crate::network::discipline;
 use crate::scenario::limits;
@@ -178,7 +178,7 @@ impl Scenario {
             return Err(Invalid::Requires { key, what: "pacing = \"on\"".to_owned() });
         }
         // Rapid Start may lose half of a window, of which other recoveries repair one segment per round trip.
-        let repairs_many = tcp.quic.is_some() || matches!(tcp.recovery, Recovery::Sack | Recovery::Rack);
+        let repairs_many = tcp.quic.is_some() || tcp.recovery.repairs_many();
         if tcp.starts_paced() && tcp.slow_start == SlowStart::Rapid && !repairs_many {
             return Err(Invalid::Requires {
                 key: format!("{at}.slow_start"),

@@ -34,6 +34,11 @@ impl Recovery {
         }
     }
 
+    /// Whether it repairs several losses of a round trip in one round trip, because ACKs report them.
+    pub fn repairs_many(self) -> bool {
+        self.telling() != Telling::Nothing
+    }
+
     /// Information that the receiver's ACKs carry besides the cumulative point.
     pub fn telling(self) -> Telling {
         match self {

@@ -328,8 +328,8 @@ impl Dice {
             if self.one_in(2) { saved } else { saved.max_jump(self.any(1..=1_000_000_000, 10..=1000) as f64) }
         });
         let slow_start = if resume.is_some() { SlowStart::Standard } else { self.pick(&SlowStart::ALL) };
-        let repairs_many = matches!(recovery, Recovery::Sack | Recovery::Rack);
-        let slow_start = if slow_start == SlowStart::Rapid && !repairs_many { SlowStart::Standard } else { slow_start };
+        let slow_start =
+            if slow_start == SlowStart::Rapid && !recovery.repairs_many() { SlowStart::Standard } else { slow_start };
         let rapid = slow_start == SlowStart::Rapid;
         Tcp {
             name: None,

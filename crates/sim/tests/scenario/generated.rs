@@ -140,9 +140,11 @@ pub fn tcp() -> impl Strategy<Value = Tcp> {
             (initial_window, max_window),
             network,
         )| {
-            let repairs_many = matches!(recovery, Recovery::Sack | Recovery::Rack);
-            let slow_start =
-                if slow_start == SlowStart::Rapid && !repairs_many { SlowStart::Standard } else { slow_start };
+            let slow_start = if slow_start == SlowStart::Rapid && !recovery.repairs_many() {
+                SlowStart::Standard
+            } else {
+                slow_start
+            };
             let (timestamp_tick, access_delay, access_rate_bps, processing_time) = network;
             Tcp {
                 slow_start,
