@@ -10,12 +10,15 @@ use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::frames::FrameSource;
 use crate::transport::{Controller, Policy};
 use fullpipe_cc::{Nanos, time::seconds};
+use std::collections::BTreeMap;
 
 /// Memory limit of a run, and the parts of its heap that are not counted at each look.
 pub struct Memory {
     limit: u64,
     /// Bytes of the series, allocated at the beginning.
     series: u64,
+    /// Bytes of the traces of the links.
+    traces: u64,
     /// State of the algorithms of the flows that the scenario lists, and of each transfer of web traffic.
     states: u64,
     state_of_transfer: u64,
@@ -40,6 +43,7 @@ impl Memory {
         Memory {
             limit,
             series: series_bytes(scenario),
+            traces: trace_bytes(scenario),
             states: flows.sum(),
             state_of_transfer: scenario.web.iter().map(|group| state_bytes(&group.tcp)).max().unwrap_or(0),
             grows: scenario.web.iter().any(|web| matches!(web.arrivals, Arrivals::Poisson { .. })),
@@ -82,6 +86,7 @@ impl<P: Policy> Engine<P> {
         (queues + rest + lost + copies * self.flows.capacity() * size_of::<Connection<P>>()) as u64
             + self.memory.connections
             + self.memory.series
+            + self.memory.traces
             + self.memory.states
             + (self.flows.len() - self.long_lived) as u64 * self.memory.state_of_transfer
     }
@@ -145,7 +150,10 @@ pub fn check_certain(scenario: &Scenario, limit: u64) -> Result<(), Problem> {
     if series > limit {
         return Err(problem("series_interval", allowed(series, "a longer interval or \"off\"")));
     }
-    let mut needs = series;
+    let mut needs = series.saturating_add(trace_bytes(scenario));
+    if needs > limit {
+        return Err(problem("links", allowed(needs, "shorter traces")));
+    }
     let tcp = (size_of::<Connection<Controller>>() + size_of::<FlowReport>()) as u64;
     let flows =
         scenario.flows.iter().map(|group| (u64::from(group.count) * (tcp + state_bytes(&group.tcp)), "flows", "count"));
@@ -199,6 +207,21 @@ fn first_windows(scenario: &Scenario, group: &FlowGroup) -> u64 {
 /// Memory of the state of a connection's algorithm, where that is not the crate's.
 fn state_bytes(tcp: &Tcp) -> u64 {
     tcp.algorithm.foreign.as_ref().map_or(0, |foreign| foreign.connection_bytes())
+}
+
+/// Bytes of the traces of all links. Links of one group, and the two directions of a link, may share a trace.
+fn trace_bytes(scenario: &Scenario) -> u64 {
+    let mut sizes = BTreeMap::new();
+    for link in scenario.links.iter().flat_map(|link| [Some(link), link.reverse.as_deref()]).flatten() {
+        if let Some(trace) = &link.trace {
+            let times_ms = trace.times_ms();
+            sizes.insert(times_ms.as_ptr() as usize, size_of_val(times_ms));
+        }
+        for samples in [&link.delay_trace, &link.loss_trace].into_iter().flatten() {
+            sizes.insert(samples.rows().as_ptr() as usize, size_of_val(samples.rows()));
+        }
+    }
+    sizes.into_values().sum::<usize>() as u64
 }
 
 /// Bytes of the columns of the series.
@@ -279,6 +302,21 @@ mod tests {
         let refusal = refusal(&one, 4_000_000, || {});
         assert!(refusal.starts_with("links[0].buffer: "), "{refusal}");
         assert!(refusal.contains("may hold"), "{refusal}");
+    }
+
+    /// A million opportunities of 4 bytes each; the links of a group share them.
+    #[test]
+    fn traces_count_once() {
+        let times: Vec<String> = (1..=1_000_000).map(|time| time.to_string()).collect();
+        let text = format!(
+            "duration = \"1 s\"\nseries_interval = \"off\"\n[[links]]\nname = \"l\"\ntrace = [{}]\ndelay = \"1 ms\"\nbuffer = \"10 packets\"\ncount = 3\n[[flows]]\nalgorithm = \"reno\"\ncount = 3\npath = [\"l/*\"]\n",
+            times.join(", ")
+        );
+        let one = Scenario::from_toml(&text).expect("a scenario of ours");
+        let refusal = refusal(&one, 3_900_000, || {});
+        assert!(refusal.starts_with("links: "), "{refusal}");
+        assert!(refusal.contains("4.0 MB"), "{refusal}");
+        assert!(run_within(&one, 5_000_000, &mut |_| true).is_ok());
     }
 
     /// Figures do not depend on a limit that is not reached.

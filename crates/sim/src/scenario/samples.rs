@@ -97,6 +97,11 @@ impl Samples {
         Samples::new(&LOSSES, rows, interpolation, repeats)
     }
 
+    /// Times and values, from 0 on.
+    pub(crate) fn rows(&self) -> &[(Nanos, f64)] {
+        &self.rows
+    }
+
     fn new(
         column: &Column,
         rows: &[(f64, f64)],
