@@ -146,16 +146,48 @@ def test_a_run_ends_with_its_killed_command(tmp_path: Path) -> None:
     """No thread of the run's process gets the lock, and the kernel ends it."""
     (tmp_path / "own.py").write_text(HOLDING)
     (tmp_path / "small.toml").write_text(SMALL)
-    command = [PROGRAM, "compare", "small.toml", "--algorithms", "own.py,reno"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    file = tmp_path / "pid"
+    child_ends_with(tmp_path, "compare", "small.toml", "--algorithms", "own.py,reno")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a signal of Linux")
+def test_a_program_with_controllers_ends_with_its_killed_command(tmp_path: Path) -> None:
+    """The program has a session of its own, so that no signal of the terminal reaches it."""
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\necho $$ > pid\nexec sleep 300\n")
+    program.chmod(0o755)
+    child_ends_with(tmp_path, "conform", "cubic", "--rules", "rfc9438", "--program", str(program))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a signal of Linux")
+def test_loading_of_a_library_ends_with_its_killed_command(tmp_path: Path) -> None:
+    """Code that runs while a library is loaded does not return."""
+    code = """
+    #include <stdio.h>
+    #include <unistd.h>
+    __attribute__((constructor)) static void holds(void) {
+        FILE *file = fopen("pid", "w");
+        fprintf(file, "%d", getpid());
+        fclose(file);
+        sleep(300);
+    }
+    """
+    (tmp_path / "own.c").write_text(code)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "own.so", "own.c"], cwd=tmp_path, check=True)
+    (tmp_path / "small.toml").write_text(SMALL)
+    child_ends_with(tmp_path, "compare", "small.toml", "--algorithms", "./own.so:own,reno")
+
+
+def child_ends_with(folder: Path, *command: str) -> None:
+    """Kills a command when its child has written its process number to the file `pid`."""
+    process = subprocess.Popen([PROGRAM, *command], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    file = folder / "pid"
     wait_until(lambda: file.exists() and file.read_text() != "")
-    run = Path("/proc", file.read_text())
-    assert run.exists()
-    assert int(file.read_text()) != process.pid
+    child = Path("/proc", file.read_text().strip())
+    assert child.exists()
+    assert child.name != str(process.pid)
     process.kill()
     process.wait()
-    wait_until(lambda: not run.exists() or (run / "stat").read_text().rpartition(")")[2].split()[0] == "Z")
+    wait_until(lambda: not child.exists() or (child / "stat").read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -93,10 +93,17 @@ def _try_loading(library: str, named: str, core: str | None) -> tuple[str, ...]:
     """Files of the libraries that a library is linked to or loads, other than those of every process."""
     import subprocess  # a tenth of the start of a command; only libraries need it
 
+    from fullpipe._util.children import end_with_parent
+
     command = [sys.executable, "-I", "-S", "-c", TRY_LOADING, library, *([core] if core else [])]
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, timeout=PATIENCE_S
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            check=False,
+            timeout=PATIENCE_S,
+            preexec_fn=end_with_parent,
         )
     except subprocess.TimeoutExpired:
         raise InputError(f"{named}: loading takes more than {PATIENCE_S:g} s") from None

@@ -336,22 +336,13 @@ def _end_with_the_other() -> None:
     os._exit(1)
 
 
-def _be_ended_with_the_other() -> None:
-    """On Linux the kernel ends this process when its parent is gone, whatever holds the lock (prctl(2))."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-PR_SET_PDEATHSIG = 1
-
-
 def work() -> None:
     """Main function of the child process: reads a scenario and writes tables."""
     import pickle
 
-    _be_ended_with_the_other()
+    from fullpipe._util.children import end_with_parent
+
+    end_with_parent()
     out = os.fdopen(os.dup(1), "wb")
     # Output of the algorithm must not mix with the messages.
     os.dup2(2, 1)

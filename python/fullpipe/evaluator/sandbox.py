@@ -21,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from fullpipe._util.children import end_with_parent
 from fullpipe.evaluator.paths import CANDIDATE
 from fullpipe.runs.result import Result
 from fullpipe.scenario import Scenario
@@ -65,6 +66,7 @@ def contained(
                 env={"HOME": folder, "TMPDIR": folder, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
                 pass_fds=(writing,),
                 start_new_session=True,
+                preexec_fn=end_with_parent,
             )
         finally:
             os.close(writing)

@@ -6,7 +6,6 @@ the machine ends when this process does.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import signal
@@ -16,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fullpipe._util.children import end_with_parent
 from fullpipe.linux.errors import LinuxError
 
 __all__ = ["Accelerator", "Machine", "kvm_works", "run"]
 
-LIBC = ctypes.CDLL(None)
 QEMU = "qemu-system-x86_64"
 KVM = Path("/dev/kvm")
 PATIENCE_S = 600.0
@@ -79,7 +78,7 @@ def run(
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=end_with_parent,
         )
         try:
             silent_for_s = _watch(process, report, progress, patience_s)
@@ -163,10 +162,6 @@ def _outcome(status: int, report: str, console: str, errors: str, silent_for_s: 
 def _reached(lines: list[str]) -> str:
     times = [line[2:] for line in lines if line.startswith("t ")]
     return f"{int(times[-1]) / 1e9:.0f} s of the run" if times else "booting"
-
-
-def _die_with_parent() -> None:
-    LIBC.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _write_all(fd: int, content: bytes) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fullpipe._util.children import end_with_parent
 from fullpipe._util.inputs import FileError, parse_json
 from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import one_line
@@ -175,6 +176,7 @@ def _output_of(program: str, file: Path) -> tuple[int, bytes, str]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            preexec_fn=end_with_parent,
         )
     except OSError as error:
         raise InputError(f"{program}: can't be run: {error.strerror}") from None
