@@ -150,41 +150,8 @@ impl Scenario {
         if !matches!(tcp.ect, Ecn::Ect0 | Ecn::Ect1) {
             return Err(Invalid::Requires { key: format!("{at}.ect"), what: "ECT(0) or ECT(1)".to_owned() });
         }
-        if let Some(quic) = tcp.quic {
-            whole(&format!("{at}.ack_every"), quic.ack_every.into(), limits::ACK_EVERY)?;
-            time(&format!("{at}.ack_delay"), quic.ack_delay, limits::QUIC_ACK_DELAY)?;
-            whole(&format!("{at}.ack_reorder"), quic.ack_reorder.into(), limits::ACK_REORDER)?;
-        }
-        if let Some(every) = tcp.ack_every {
-            whole(&format!("{at}.ack_every"), every.into(), limits::TCP_ACK_EVERY)?;
-            if tcp.delayed_ack || tcp.quic.is_some() {
-                let with = if tcp.delayed_ack { "delayed_ack" } else { "transport" };
-                return Err(Invalid::Conflict { key: format!("{at}.ack_every"), with: format!("{at}.{with}") });
-            }
-        }
-        if let Some(saved) = tcp.resume {
-            let windows = limits::SAVED_WINDOW;
-            within(&format!("{at}.resume.cwnd"), saved.cwnd as u64, windows.clone(), Amount::Packets)?;
-            time(&format!("{at}.resume.rtt"), saved.rtt, limits::SAVED_RTT)?;
-            if saved.max_jump != f64::INFINITY {
-                within(&format!("{at}.resume.max_jump"), saved.max_jump as u64, windows, Amount::Packets)?;
-            }
-            if tcp.slow_start != SlowStart::Standard {
-                return Err(Invalid::Conflict { key: format!("{at}.resume"), with: format!("{at}.slow_start") });
-            }
-        }
-        if tcp.starts_paced() && tcp.pacing != Pacing::On {
-            let key = format!("{at}.{}", if tcp.resume.is_some() { "resume" } else { "slow_start" });
-            return Err(Invalid::Requires { key, what: "pacing = \"on\"".to_owned() });
-        }
-        // Rapid Start may lose half of a window, of which other recoveries repair one segment per round trip.
-        let repairs_many = tcp.quic.is_some() || tcp.recovery.repairs_many();
-        if tcp.starts_paced() && tcp.slow_start == SlowStart::Rapid && !repairs_many {
-            return Err(Invalid::Requires {
-                key: format!("{at}.slow_start"),
-                what: "recovery = \"sack\" or \"rack\"".to_owned(),
-            });
-        }
+        acks(at, tcp)?;
+        beginning(at, tcp)?;
         let windows = limits::INITIAL_WINDOW;
         within(&format!("{at}.initial_window"), tcp.initial_window.into(), windows, Amount::Packets)?;
         if let Some(most) = tcp.max_window {
@@ -393,6 +360,51 @@ fn queue(key: &str, queue: &Queue) -> Checked {
             Err(Invalid::Requires { key: format!("{key}.{name}"), what })
         }
     }
+}
+
+/// How often the receiver acknowledges.
+fn acks(at: &str, tcp: &Tcp) -> Checked {
+    if let Some(quic) = tcp.quic {
+        whole(&format!("{at}.ack_every"), quic.ack_every.into(), limits::ACK_EVERY)?;
+        time(&format!("{at}.ack_delay"), quic.ack_delay, limits::QUIC_ACK_DELAY)?;
+        whole(&format!("{at}.ack_reorder"), quic.ack_reorder.into(), limits::ACK_REORDER)?;
+    }
+    if let Some(every) = tcp.ack_every {
+        whole(&format!("{at}.ack_every"), every.into(), limits::TCP_ACK_EVERY)?;
+        if tcp.delayed_ack || tcp.quic.is_some() {
+            let with = if tcp.delayed_ack { "delayed_ack" } else { "transport" };
+            return Err(Invalid::Conflict { key: format!("{at}.ack_every"), with: format!("{at}.{with}") });
+        }
+    }
+    Ok(())
+}
+
+/// How a flow begins: by a saved path, or paced.
+fn beginning(at: &str, tcp: &Tcp) -> Checked {
+    if let Some(saved) = tcp.resume {
+        let windows = limits::SAVED_WINDOW;
+        within(&format!("{at}.resume.cwnd"), saved.cwnd as u64, windows.clone(), Amount::Packets)?;
+        time(&format!("{at}.resume.rtt"), saved.rtt, limits::SAVED_RTT)?;
+        if saved.max_jump != f64::INFINITY {
+            within(&format!("{at}.resume.max_jump"), saved.max_jump as u64, windows, Amount::Packets)?;
+        }
+        if tcp.slow_start != SlowStart::Standard {
+            return Err(Invalid::Conflict { key: format!("{at}.resume"), with: format!("{at}.slow_start") });
+        }
+    }
+    if tcp.starts_paced() && tcp.pacing != Pacing::On {
+        let key = format!("{at}.{}", if tcp.resume.is_some() { "resume" } else { "slow_start" });
+        return Err(Invalid::Requires { key, what: "pacing = \"on\"".to_owned() });
+    }
+    // Rapid Start may lose half of a window, of which other recoveries repair one segment per round trip.
+    let repairs_many = tcp.quic.is_some() || tcp.recovery.repairs_many();
+    if tcp.starts_paced() && tcp.slow_start == SlowStart::Rapid && !repairs_many {
+        return Err(Invalid::Requires {
+            key: format!("{at}.slow_start"),
+            what: "recovery = \"sack\" or \"rack\"".to_owned(),
+        });
+    }
+    Ok(())
 }
 
 fn algorithm(key: &str, algorithm: &Algorithm) -> Checked {
