@@ -14,7 +14,7 @@ use crate::external::{self, Shared};
 use crate::model::{self, Model};
 use crate::{own, report};
 
-/// Columns of an interval, in the order of `Interval::write`.
+/// Columns of an interval, in the order of `Slot::step`.
 pub const COLUMNS: [&str; 18] = [
     "now_s",
     "duration_s",
@@ -104,40 +104,15 @@ impl Batch {
         for &place in &places {
             self.slot(place)?;
         }
-        let rows: Vec<Mutex<Vec<f64>>> = places.iter().map(|_| Mutex::new(Vec::new())).collect();
-        let failed: Mutex<Option<(usize, Stopped)>> = Mutex::new(None);
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let job = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&place) = places.get(job) else { break };
-                let mut slot = self.0[place].lock().unwrap_or_else(PoisonError::into_inner);
-                let Some(slot) = slot.as_mut() else { continue };
-                match slot.step(until_ns[job], &given[job * most * 2..(job + 1) * most * 2], width) {
-                    Ok(row) => *rows[job].lock().unwrap_or_else(PoisonError::into_inner) = row,
-                    Err(stopped) => {
-                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                        if failed.as_ref().is_none_or(|(other, _)| job < *other) {
-                            *failed = Some((job, stopped));
-                        }
-                    }
-                }
-            }
+        let work = |job: usize| {
+            let mut slot = self.0[places[job]].lock().unwrap_or_else(PoisonError::into_inner);
+            let controls = &given[job * most * 2..(job + 1) * most * 2];
+            slot.as_mut().map_or(Ok(Vec::new()), |slot| slot.step(until_ns[job], controls, width))
         };
-        py.detach(|| {
-            std::thread::scope(|scope| {
-                for _ in 1..workers.min(places.len()) {
-                    scope.spawn(work);
-                }
-                work();
-            });
-        });
-        if let Some((_, stopped)) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(model::refused(py, stopped));
-        }
+        let rows =
+            py.detach(|| on_threads(workers, places.len(), work)).map_err(|stopped| model::refused(py, stopped))?;
         let mut written = Vec::with_capacity(places.len() * width);
         for row in rows {
-            let row = row.into_inner().unwrap_or_else(PoisonError::into_inner);
             if row.len() != width {
                 return Err(PyRuntimeError::new_err("a place has no simulation"));
             }
@@ -173,6 +148,35 @@ impl Batch {
     fn slot(&self, place: usize) -> PyResult<&Mutex<Option<Slot>>> {
         self.0.get(place).ok_or_else(|| PyValueError::new_err(format!("place {place} of {}", self.0.len())))
     }
+}
+
+/// Results of `jobs` jobs in their order, computed by up to `workers` threads; else the failure of the first job that failed.
+fn on_threads<T: Send, E: Send>(
+    workers: usize,
+    jobs: usize,
+    work: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        loop {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            if job >= jobs {
+                return done;
+            }
+            done.push((job, work(job)));
+        }
+    };
+    let mut done = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..workers.min(jobs)).map(|_| scope.spawn(take)).collect();
+        let mut done = take();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(job, _)| *job);
+    done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
 impl Slot {
