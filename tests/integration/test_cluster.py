@@ -129,6 +129,22 @@ def test_a_client_of_ones_own(scheduler: str, small: Scenario) -> None:
 
 
 @pytest.mark.usefixtures("workers")
+def test_a_client_that_can_not_be_closed_is_not_closed_again(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, closing takes longer than allowed once the scheduler is gone. The client's destructor would
+    try again, and print a traceback.
+    """
+
+    def too_late(timeout: float) -> None:
+        raise TimeoutError(f"timed out after {timeout} s.")
+
+    with cluster.connect(scheduler) as client:
+        monkeypatch.setattr(client, "close", too_late)
+    monkeypatch.undo()
+    assert client.status == "closed"
+    client.status = "running"
+    client.close()
+
+
 def test_workers_get_an_algorithm_of_ones_own(scheduler: str, small: Scenario) -> None:
     """A class that no worker knows."""
 

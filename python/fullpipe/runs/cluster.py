@@ -58,8 +58,10 @@ def connect(address: str) -> Iterator[DaskClient]:
         try:
             yield client
         finally:
-            with suppress(Exception):  # the scheduler may be gone
+            try:
                 client.close(timeout=PATIENCE_S)
+            except Exception:  # the scheduler may be gone
+                client.status = "closed"  # otherwise its destructor waits again, and then prints a traceback
 
 
 @contextmanager
