@@ -105,7 +105,7 @@ def caught(entry: Entry, suite: Suite, *, fault: bool, cache: str | None = None)
 def rows(seeds: int) -> Iterator[str]:
     """Rows of the table."""
     suite = replace(Suite.load(HERE / "suite.toml"), seeds=seeds, max_seeds=seeds)
-    yield "| # | source | fault | `conform` | `check` | metric | right | with the fault |"
+    yield "| # | source | fault | `conform` | `check` | metric | without the fault | with the fault |"
     yield "|---|---|---|---|---|---|---:|---:|"
     for entry in ENTRIES:
         right, wrong = caught(entry, suite, fault=False), caught(entry, suite, fault=True)

@@ -146,7 +146,7 @@ class Work:
         if min(row["goodputs"]["x"] for row in rows) <= 0:
             raise Contained("it delivers nothing")
         if rows[0]["digest"] != rows[2]["digest"]:
-            raise Contained("A-B-A: a second run of a path differs from the first one; it keeps state between runs")
+            raise Contained("A-B-A: path A gives another result after path B, so the code keeps state between runs")
 
     def judged(self) -> dict[str, Any]:
         """Stage 2: constraints, probes, and the score."""
@@ -213,7 +213,7 @@ class Work:
         chosen = [keys[self.seed("rerun", i) % len(keys)] for i in range(3)]
         rows, _ = contained(self.file, [plan[key](CANDIDATE) for key in chosen], LIMIT_S[2])
         if any(row["digest"] != mine[key]["digest"] for key, row in zip(chosen, rows, strict=True)):
-            raise Contained("A-B-A: a run in a fresh process differs; it keeps state between runs")
+            raise Contained("A-B-A: path A gives another result in a new process, so the code keeps state between runs")
 
     def utilities(self, kind: str, mine: Mapping[Any, Row], theirs: Mapping[str, Mapping[Any, Row]]) -> list[float]:
         """Utilities u of the paths of a kind."""
@@ -233,14 +233,14 @@ class Work:
     ) -> None:
         """Behavior that differs between public and other paths, or with the clock, the seed, and the age."""
         if _above(_differences(u["public"], u["neighbor"]), GAP):
-            raise Contained("neighbors: it does better on the public paths than on paths that differ by 3 %")
+            raise Contained("neighbors: better results on the public paths than on paths that differ by 3 %")
         if _mean(u["public"]) - _mean(u["held"]) > 4 * GAP:
-            raise Contained("held-out: it does far better on the public paths")
+            raise Contained("held-out: far better results on the public paths than on held-out paths")
         usual, late = (self.excesses(kind, mine, theirs) for kind in ("harm", "harm late"))
         if _above(_differences(late, usual), 3 * GAP):
-            raise Contained("shift: it does more harm with another clock, seed, and measuring window")
+            raise Contained("shift: more harm at another start time, seed, and measurement interval")
         if _above(_differences(u["public"][: len(u["late"])], u["late"]), 2 * GAP):
-            raise Contained("shift: it does worse with another clock, seed, and measuring window")
+            raise Contained("shift: worse results at another start time, seed, and measurement interval")
 
     def excesses(self, kind: str, mine: Mapping[Any, Row], theirs: Mapping[str, Mapping[Any, Row]]) -> list[float]:
         """Harm to each victim beyond the greatest harm of a standard, by path. A victim alone has the whole link."""
@@ -258,19 +258,19 @@ class Work:
         standards = [theirs[name] for name in STANDARDS]
         harms = estimate(self.excesses("harm", mine, theirs))
         least = harms.mean - (harms.ci95 or 0.0)
-        self._constraint("C1", "harm to NewReno and CUBIC beyond theirs (5.2.1)", least, 0.05, 0.5)
+        self._constraint("C1", "harm to NewReno and CUBIC, beyond their own (5.2.1)", least, 0.05, 0.5)
         starved = _mean([float(_share(row) < 0.1) for key, row in mine.items() if key[0] == "harm"])
         usual = max(_mean([float(_share(rows[key]) < 0.1) for key in mine if key[0] == "harm"]) for rows in standards)
-        self._constraint("C2", "part of the runs that starve the victim", starved, max(0.5, usual), 0.5)
+        self._constraint("C2", "fraction of runs that starve the victim", starved, max(0.5, usual), 0.5)
         loss = _mean([row["loss"] for key, row in mine.items() if key[0] == "public"])
         usual = max(_mean([rows[key]["loss"] for key in mine if key[0] == "public"]) for rows in standards)
-        self._constraint("C3", "loss rate alone (5.1.1)", loss, max(1.3 * usual, usual + 1e-3), 0.05)
-        self._constraint(
-            "C4", "part of the packets of 64 flows that is of no use", 1 - mine["many",]["useful"], 0.1, 0.5
-        )
-        self._constraint("C5", "unfairness of four of itself, 1 - Jain (5.1.4)", 1 - mine["four",]["jain"], 0.2, 0.5)
+        self._constraint("C3", "loss rate of a solo flow (5.1.1)", loss, max(1.3 * usual, usual + 1e-3), 0.05)
+        self._constraint("C4", "64 flows: retransmissions per packet received", 1 - mine["many",]["useful"], 0.1, 0.5)
+        self._constraint("C5", "four flows: 1 - Jain index (5.1.4)", 1 - mine["four",]["jain"], 0.2, 0.5)
         usual = max(rows["deep",]["queue_s"] for rows in standards)
-        self._constraint("C6", "p95 queueing delay at 8 BDP, s", mine["deep",]["queue_s"], 1.02 * usual, usual)
+        self._constraint(
+            "C6", "p95 queueing delay with a buffer of 8 BDP (s)", mine["deep",]["queue_s"], 1.02 * usual, usual
+        )
 
     def _constraint(self, name: str, title: str, value: float, limit: float, scale: float) -> None:
         excess = max(0.0, (value - limit) / scale)
