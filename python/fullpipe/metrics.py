@@ -52,14 +52,19 @@ class Metric:
 
     @property
     def full_title(self) -> str:
-        """Title with the scope, for example "Utilization of links.edge"."""
-        return f"{self.title} of {self.scope}" if self.scope else self.title
+        """Title with the scope, for example "Utilization of link edge", "Goodput of call" for ``groups.call``."""
+        kind, _, name = self.scope.partition(".")
+        of = " ".join(part for part in (SCOPES.get(kind, kind), name) if part)
+        return f"{self.title} of {of}" if of else self.title
 
     @property
     def percent(self) -> bool:
         """Whether values are fractions, which are shown in percent."""
         return self.kind == "fraction"
 
+
+SCOPES = {"groups": "", "flows": "", "links": "link", "udp": "UDP"}
+"""Words of titles for the first part of a scope, where they differ from it."""
 
 METRICS: Mapping[str, Metric] = {entry["id"]: Metric(**entry) for entry in metrics()}
 """All metrics by id."""
@@ -140,5 +145,5 @@ def column(
         return f"{value / size:{own}}" + (f" ± {half / size:{form.lstrip('+')}}" if half else "")
 
     widths = [None] * len(values) if halves is None else list(halves)
-    heading = one.title + (f" ({unit})" if unit != "1" else "")
+    heading = one.full_title + (f" ({unit})" if unit != "1" else "")
     return heading, [text(value, half) for value, half in zip(values, widths, strict=True)]

@@ -46,7 +46,7 @@ def test_names_have_no_metadata_and_scopes_are_in_titles() -> None:
     name, loss, own = described(table).schema
     assert name.metadata is None
     assert own.metadata is None
-    assert loss.metadata[b"title"] == b"Loss, reverse of links.edge"
+    assert loss.metadata[b"title"] == b"Loss, reverse of link edge"
 
 
 def test_no_two_columns_of_a_table_have_one_heading() -> None:

@@ -203,7 +203,7 @@ def test_every_axis_of_a_sweep_has_a_unit(figure: str, called: str, shown: str, 
 
 
 def test_a_metric_of_a_link_keeps_the_links_name() -> None:
-    assert axis("links.my_link.p99_queueing_delay_s") == ("p99 queueing delay of links.my_link (ms)", 1000)
+    assert axis("links.my_link.p99_queueing_delay_s") == ("p99 queueing delay of link my_link (ms)", 1000)
     assert [metric(name).full_title for name in ("flows", "web.mean_fct_s", "reverse_loss_rate", "new_thing_s")] == [
         "Flows",
         "Mean completion of web",

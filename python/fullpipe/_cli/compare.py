@@ -50,7 +50,7 @@ def command(
     """
     names = None if algorithms is None else algorithms_in(algorithms)
     scenario = load(file, settings, duration)
-    output.check()
+    output.check(scenario)
     warn(scenario)
     with progress_bar(file, "runs") as progress:
         comparison = compare(
@@ -59,5 +59,5 @@ def command(
     warn_otherwise(scenario, comparison.results.values())
     parts = comparison.shown(output.columns)
     if baseline is not None:
-        parts.append(comparison.shown_comparison(baseline, output.columns))
+        parts += comparison.shown_differences(baseline, output.columns)
     return output.deliver(comparison, parts=parts)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fullpipe.runs.results import Results
+    from fullpipe.scenario import Scenario
 
 __all__ = [
     "Output",
@@ -75,12 +76,18 @@ class Output:
     plot: str | None
     out: str | None
 
-    def check(self, *, continues: bool = False) -> None:
-        """Refuses, before a run, files and directories that are not writable.
+    def check(self, scenario: Scenario | None = None, *, groups: bool = True, continues: bool = False) -> None:
+        """Refuses, before a run, unknown metrics, and files and directories that are not writable.
 
         Args:
+            scenario: Scenario whose metrics `columns` are; None if they are other quantities.
+            groups: Whether groups have the names of the scenario.
             continues: Whether the directory may have an unfinished experiment.
         """
+        if scenario is not None and self.columns is not None:
+            from fullpipe.runs.scopes import check_metrics
+
+            check_metrics(self.columns, scenario.to_dict(), groups=groups)
         if self.plot is not None:
             check_picture(self.plot)
         if self.out is not None:

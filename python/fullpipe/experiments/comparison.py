@@ -16,7 +16,7 @@ from fullpipe.metrics import METRICS
 from fullpipe.runs.design import Label
 from fullpipe.runs.figures import FIRST
 from fullpipe.runs.result import Result
-from fullpipe.runs.results import Details, Results, read_details, table_of
+from fullpipe.runs.results import OF_APPLICATIONS, Details, Results, read_details, table_of
 
 if TYPE_CHECKING:
     import os
@@ -88,7 +88,7 @@ class Comparison(Results):
         place = {run: row for row, run in enumerate(runs["run"].to_pylist())}
         rows = pa.array([place[run] for run in links["run"].to_pylist()], pa.int64())
         table = links.rename_columns(["link" if name == "name" else name for name in links.column_names])
-        for name in FIRST[FIRST.index("flows") :]:
+        for name in (*FIRST[FIRST.index("flows") :], *OF_APPLICATIONS):
             if name in METRICS and name in runs.column_names and name not in table.column_names:
                 table = table.append_column(name, runs[name].take(rows))
         return Results((*LABELS, "link"), table, exact=self.exact)
@@ -121,8 +121,13 @@ class Comparison(Results):
             return found
 
     def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
-        """Table that the program prints: means with 95 % confidence intervals, a row per algorithm and link."""
-        return [(self if columns else self.by_link()).shown_summary(columns), *failed_runs(self)]
+        """Tables that the program prints: means with 95 % confidence intervals, a row per algorithm and link, and a row
+        per algorithm and group (`by_group`).
+        """
+        return [*self._means(columns), *failed_runs(self)]
+
+    def _overall(self) -> Results:
+        return self.by_link()
 
     def __repr__(self) -> str:
         seeds = f", {self.seeds} seeds" if self.seeds > 1 else ""

@@ -9,12 +9,23 @@ from typing import TypeAlias
 
 from fullpipe._core import figure_names
 from fullpipe._util.plain import Table, Tree
-from fullpipe._util.text import unknown
+from fullpipe._util.text import quoted, unknown
 from fullpipe.engine import tables
 from fullpipe.errors import InputError
+from fullpipe.metrics import METRICS
 from fullpipe.runs import transfers
 
-__all__ = ["FIRST", "figures", "find_metric", "groups", "jain_index", "over_flows", "overall", "together_bps"]
+__all__ = [
+    "FIRST",
+    "bottleneck_of",
+    "figures",
+    "find_metric",
+    "groups",
+    "jain_index",
+    "over_flows",
+    "overall",
+    "together_bps",
+]
 
 Row: TypeAlias = Tree
 
@@ -25,12 +36,12 @@ def figures(columns: Table, window_s: float) -> Row:
     The columns of `Result.links` by their own names for the bottleneck, which is the link of that name or the first
     one; those of other links as ``links.NAME.METRIC``. Those of `over_flows` and `overall`, ``jain_index``, and
     ``data_packets``. Where flows differ in algorithm, ``flows.ALGORITHM.mean_goodput_bps``. Where there are 2 to 20
-    groups of flows, ``groups.NAME.METRIC`` as in `groups`.
+    groups of flows, or one with a name, ``groups.NAME.METRIC`` as in `groups`.
 
     Of cross traffic, ``udp.`` and ``web.`` with ``throughput_bps``, packets, transfers, and frames summed over the
     sources, and the greatest of their percentiles, such as ``udp.p95_frame_delay_s``. Where there are 2 to 20 sources,
-    ``udp.NAME.METRIC``; a source without a name has its number. Where transfers began after the warm-up,
-    ``transfers.METRIC`` (`fullpipe.runs.transfers.completions`).
+    or one with a name, ``udp.NAME.METRIC``; a source without a name has its number. Where transfers began after the
+    warm-up, ``transfers.METRIC`` (`fullpipe.runs.transfers.completions`).
 
     Args:
         columns: Tables of the run, as its engine gave them.
@@ -38,8 +49,7 @@ def figures(columns: Table, window_s: float) -> Row:
     """
     row: Row = {}
     links = tables.rows(columns["links"])
-    names = [link["name"] for link in links]
-    bottleneck = names.index("bottleneck") if "bottleneck" in names else 0
+    bottleneck = bottleneck_of([link["name"] for link in links])
     for i, link in enumerate(links):
         prefix = "" if i == bottleneck else f"links.{link['name']}."
         row.update({f"{prefix}{key}": value for key, value in link.items() if key != "name"})
@@ -50,7 +60,8 @@ def figures(columns: Table, window_s: float) -> Row:
         for name in algorithms:
             own = (flow["goodput_bps"] for flow in flows if flow["algorithm"] == name)
             row[f"flows.{name}.mean_goodput_bps"] = _mean(own)
-    if 1 < len({flow["name"] for flow in flows}) <= MOST_GROUPS:
+    named = flows and flows[0]["name"] != flows[0]["algorithm"]  # an algorithm's name is the default
+    if (1 if named else 2) <= len({flow["name"] for flow in flows}) <= MOST_GROUPS:
         for group in groups(flows, tables.rows(columns["groups"]), window_s):
             name = group.pop("name")
             row.update({f"groups.{name}.{key}": value for key, value in group.items() if key != "algorithm"})
@@ -64,11 +75,17 @@ def figures(columns: Table, window_s: float) -> Row:
         sources = [source for source in tables.rows(columns["traffic"]) if source["kind"] == kind]
         if sources:
             row.update(_of_traffic(kind, sources))
-        if 1 < len(sources) <= MOST_GROUPS:
+        named = sources and sources[0].get("name")
+        if (1 if named else 2) <= len(sources) <= MOST_GROUPS:
             for i, source in enumerate(sources):
                 name = source.get("name") or i
                 row.update({f"{kind}.{name}.{key}": value for key, value in source.items() if _is_metric(key, value)})
     return row
+
+
+def bottleneck_of(links: Sequence[str]) -> int:
+    """Place of the link whose metrics have plain names: the one called bottleneck, or the first."""
+    return links.index("bottleneck") if "bottleneck" in links else 0
 
 
 MOST_GROUPS = 20
@@ -105,6 +122,9 @@ FIRST = (
 """The figures that every run has, in the order of a table's columns; all others depend on the scenario."""
 
 
+SCOPES = ("links", "flows", "groups", "transfers", "udp", "web")
+"""First parts of the names of metrics that depend on the scenario."""
+
 FRAME_DELAYS = ("p50_frame_delay_s", "p95_frame_delay_s", "p99_frame_delay_s")
 """Of sources that send frames."""
 
@@ -121,11 +141,16 @@ def find_metric(name: str, known: Sequence[str] | None = None) -> str:
     Raises:
         InputError: The metric is unknown.
     """
-    names = FIRST if known is None else known
-    # Those of further links, of algorithms and of cross traffic depend on the scenario.
-    possible = known is None and ("." in name or name.startswith("reverse_"))
-    if name not in names and not possible:
-        raise InputError(unknown("metric", name, names))
+    scope, _, own = name.rpartition(".")
+    kind, own = scope.partition(".")[0], own.removeprefix("reverse_")
+    if known is not None:
+        if name not in known:
+            raise InputError(unknown("metric", name, known))
+    elif scope and kind not in SCOPES:
+        raise InputError(f"{unknown('scope', kind, SCOPES)}: metric {quoted(name)}")
+    elif own not in METRICS:
+        # Those of applications, groups, and sources depend on the scenario.
+        raise InputError(unknown("metric", name, (*FIRST, *SOURCE, *CLIENT)))
     return name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -16,6 +17,7 @@ from fullpipe.errors import InputError
 from fullpipe.metrics import column, metric
 from fullpipe.runs.aggregate import Estimate, estimate, paired, verdict
 from fullpipe.runs.design import Label
+from fullpipe.runs.scopes import by_group
 
 if TYPE_CHECKING:
     import os
@@ -37,6 +39,8 @@ NOT_METRICS = {"run", "repeat", "seed", "engine", "error", "algorithm_source"}
 MARGIN = 0.05
 """Relative difference that is still no worse, by default."""
 
+OF_APPLICATIONS = ("p99_frame_delay_s", "late_fraction", "request_completion_s", "mean_bitrate_bps", "rebuffer_ratio")
+
 SHOWN = (
     "utilization",
     "loss_rate",
@@ -48,8 +52,12 @@ SHOWN = (
     "retransmits",
     "timeouts",
     "jain_index",
+    *OF_APPLICATIONS,
 )
 """Metrics of tables, unless the caller names others."""
+
+MIXED = ("p99_queueing_delay_s", *OF_APPLICATIONS)
+"""Metrics that a table of all flows omits where one of groups follows: FQ-CoDel delays each group differently."""
 
 MOST_ROWS = 60
 """Rows of a table that is printed."""
@@ -313,12 +321,43 @@ class Results(Outcome):
         Args:
             columns: Metrics to show, by default the usual ones.
         """
-        return [self.shown_summary(columns)]
+        return [*self._means(columns)]
 
-    def shown_summary(self, columns: Sequence[str] | None = None) -> Shown:
+    def by_group(self) -> Results | None:
+        """Runs with a row per run and group of flows or source of cross traffic, and the further label ``group``, for
+        example "call", "udp call". None for a single group without sources, and where sources have only a throughput.
+        """
+        labels = self._shown_labels()
+        table = by_group(self.runs, labels)
+        return None if table is None else Results((*labels, "group"), table, exact=self.exact)
+
+    def shown_differences(
+        self, baseline: Label | Mapping[str, Label], columns: Sequence[str] | None = None
+    ) -> list[Shown]:
+        """Tables of differences from a baseline: of all flows, and by group."""
+        if columns is not None or (groups := self.by_group()) is None:
+            return [self.shown_comparison(baseline, columns)]
+        name, value = self._find_baseline(baseline)
+        by_group = replace(groups.shown_comparison({name: value}, groups.metrics), title="Differences by group")
+        return [self.shown_comparison(baseline, without=MIXED), by_group]
+
+    def _means(self, columns: Sequence[str] | None) -> list[Shown]:
+        """Tables of means: of all flows, and by group."""
+        if columns is not None:
+            return [self.shown_summary(columns)]
+        if (groups := self.by_group()) is None:
+            return [self._overall().shown_summary()]
+        by_group = replace(groups.shown_summary(groups.metrics), title="By group")
+        return [self._overall().shown_summary(without=MIXED), by_group]
+
+    def _overall(self) -> Results:
+        """Results of the table of all flows."""
+        return self
+
+    def shown_summary(self, columns: Sequence[str] | None = None, *, without: Sequence[str] = ()) -> Shown:
         """Table of means with 95 % confidence intervals, a row per combination of labels."""
         table = self.summary()
-        names = self._known(columns, [name for name in self.metrics if any_of(table, f"{name}_mean")])
+        names = self._known(columns, [name for name in self.metrics if any_of(table, f"{name}_mean")], without)
         seeds = max((int(count or 0) for count in table["runs"].to_pylist()), default=0)
         title = self._title(table, names, seeds)
         failed = [("failed", [str(count) for count in table["failed"].to_pylist()])] if self.failed else []
@@ -329,9 +368,15 @@ class Results(Outcome):
         ]
         return self._shown(title, table, [*cells, *failed])
 
-    def shown_comparison(self, baseline: Label | Mapping[str, Label], columns: Sequence[str] | None = None) -> Shown:
+    def shown_comparison(
+        self,
+        baseline: Label | Mapping[str, Label],
+        columns: Sequence[str] | None = None,
+        *,
+        without: Sequence[str] = (),
+    ) -> Shown:
         """Table of differences from a baseline, a row per combination of labels."""
-        names = self._known(columns, self.metrics)
+        names = self._known(columns, self.metrics, without)
         parts = [self.compare(baseline, metrics=[name]) for name in names]
         cells = []
         for name, part in zip(names, parts, strict=True):
@@ -339,7 +384,7 @@ class Results(Outcome):
             cells.append(
                 (heading, [_with_verdict(*each) for each in zip(texts, part["verdict"].to_pylist(), strict=True)])
             )
-        pairs = [str(count) for count in parts[0]["pairs"].to_pylist()] if parts else []
+        pairs = [str(max(counts)) for counts in zip(*(part["pairs"].to_pylist() for part in parts), strict=True)]
         title = f"Difference from {self._find_baseline(baseline)[1]}, paired by seed, with 95 % confidence intervals"
         return self._shown(title, parts[0] if parts else self.runs.slice(0, 0), [*cells, ("pairs", pairs)])
 
@@ -385,12 +430,12 @@ class Results(Outcome):
                 raise InputError(f"unknown metric {quoted(name)}{hint(name, known)} (allowed: {listed(known)})")
         return known if names is None else list(names)
 
-    def _known(self, columns: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    def _known(self, columns: Sequence[str] | None, known: Sequence[str], without: Sequence[str]) -> list[str]:
         """Metrics that a table shows; marks only where a queue marked."""
         if columns is not None:
             return self._chosen(columns)
         runs = self.runs
-        shown = [name for name in SHOWN if name in known]
+        shown = [name for name in SHOWN if name in known and name not in without and any_of(runs, name)]
         return [name for name in shown if name != "marked_packets" or any(runs[name].to_pylist())]
 
     def _find_baseline(self, baseline: Label | Mapping[str, Label]) -> tuple[str, Label]:

@@ -244,10 +244,10 @@ class Sweep(Results):
             columns: Metrics to show, by default the usual ones.
             versus: Value of an axis, as tables show it; a table of differences from it follows.
         """
-        parts: list[Shown | str] = [self.shown_summary(columns)]
+        parts: list[Shown | str] = [*self._means(columns)]
         if versus is not None:
             axis, value = find_value(self.plan.axes, versus)
-            parts.append(self.shown_comparison({axis.path: value}, columns))
+            parts += self.shown_differences({axis.path: value}, columns)
         return parts
 
     def _shown_labels(self) -> list[str]:
