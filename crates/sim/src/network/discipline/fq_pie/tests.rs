@@ -72,6 +72,18 @@ fn queues_take_turns_and_new_ones_come_first() {
     assert_eq!((leave(&mut bench), bench.queue.packets), (None, 0));
 }
 
+/// RFC 8290 section 3: "until the value of the byte credits counter becomes zero or less".
+#[test]
+fn a_quantum_sent_to_the_byte_ends_the_turn() {
+    let mut bench = fq_pie(&[("quantum", Value::Bytes(1000))]);
+    for seq in 0..2 {
+        bench.come(queued(1, seq, 1000, Ecn::NotEct, 0), false);
+        bench.come(queued(2, 10 + seq, 1000, Ecn::NotEct, 0), false);
+    }
+    let order: Vec<_> = std::iter::from_fn(|| bench.leave(0).map(|packet| packet.packet.seq)).collect();
+    assert_eq!(order, [0, 10, 1, 11]);
+}
+
 /// Defaults are those of PIE with timestamps.
 #[test]
 fn the_law_of_each_queue_is_that_of_pie() {
