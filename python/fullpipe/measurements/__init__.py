@@ -1,0 +1,10 @@
+"""Measurements of real networks: readers that turn files of other tools into Arrow tables of one schema.
+
+>>> from fullpipe.measurements import read          # doctest: +SKIP
+>>> read("upload.flent.gz").samples                 # doctest: +SKIP
+"""
+
+from fullpipe.measurements.reading import FORMATS, detect, read
+from fullpipe.measurements.schema import TABLES, Measurement, schema
+
+__all__ = ["FORMATS", "TABLES", "Measurement", "detect", "read", "schema"]

@@ -1,0 +1,89 @@
+"""Detection of a measurement's format by its content, and the readers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from fullpipe._util.plain import Tree
+from fullpipe.measurements.schema import Measurement
+from fullpipe.measurements.source import Progress, Source
+
+__all__ = ["FORMATS", "UNKNOWN", "detect", "read"]
+
+FORMATS = ("flent", "ss", "iperf3", "tc", "fullpipe")
+"""Formats that can be read."""
+
+UNKNOWN = f"unknown format; allowed: {', '.join(FORMATS)}"
+
+FLENT = re.compile(rb'^\s*\{\s*"(?:metadata|results|x_values|raw_values|version)"\s*:')
+IPERF3 = re.compile(rb'^\s*\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"(?:start|interval)"|error"\s*:\s*")')
+OWN = re.compile(rb'^\s*\{\s*"engine"\s*:')
+TC = re.compile(rb'(?m)^qdisc \S+ \S+ |^\s*\[\s*(?:\{\s*\}\s*,\s*)*\{[^{}]*"kind"\s*:')
+
+
+def detect(head: bytes) -> str | None:
+    """Format of a file by its first bytes, after decompression; None if it is unknown."""
+    if IPERF3.match(head) or (head.lstrip()[:1] == b"{" and b'"version"' in head and b'"iperf 3' in head):
+        return "iperf3"
+    if FLENT.match(head):
+        return "flent"
+    if OWN.match(head):
+        return "fullpipe"
+    if TC.search(head):
+        return "tc"
+    from fullpipe.measurements.ss import is_ss
+
+    return "ss" if b"\0" not in head and is_ss(head.decode("utf-8", "replace")) else None
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    interval_s: float | None = None,
+    progress: Progress | None = None,
+) -> Measurement:
+    """Measurement of a file or of a directory with a result of fullpipe. The content decides the format.
+
+    Args:
+        path: File, also compressed by gzip, bzip2, or zstd; or a directory that ``--out`` wrote.
+        interval_s: Time between two samples of ``ss``, for a file without times.
+        progress: Called with the compressed bytes read and their number.
+
+    Raises:
+        InputError: The format is unknown, the file is damaged or exceeds a limit, or a package is missing.
+    """
+    if Path(path).is_dir():
+        from fullpipe.measurements.own import read_own
+
+        return read_own(path)
+    source = Source(path, progress)
+    kind = detect(source.head())
+    if kind is None:
+        raise source.error(UNKNOWN)
+    metadata: Tree = {"format": kind, "file": source.name, "sha256": source.digest(), "truncated": False}
+    return _reader(kind, interval_s)(source, metadata)
+
+
+def _reader(kind: str, interval_s: float | None) -> Callable[[Source, Tree], Measurement]:
+    if kind == "flent":
+        from fullpipe.measurements.flent import read_flent
+
+        return read_flent
+    if kind == "iperf3":
+        from fullpipe.measurements.iperf3 import read_iperf3
+
+        return read_iperf3
+    if kind == "tc":
+        from fullpipe.measurements.tc import read_tc
+
+        return read_tc
+    if kind == "fullpipe":
+        from fullpipe.measurements.own import read_own
+
+        return lambda source, _: read_own(Path(source.name).parent)
+    from fullpipe.measurements.ss import read_ss
+
+    return lambda source, metadata: read_ss(source, metadata, interval_s)
