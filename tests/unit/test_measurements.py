@@ -17,7 +17,7 @@ import pytest
 import fullpipe
 from fullpipe.errors import InputError
 from fullpipe.measurements import TABLES, Measurement, read, schema
-from fullpipe.measurements.reading import UNKNOWN
+from fullpipe.measurements.schema import UNKNOWN
 from fullpipe.measurements.source import Source
 
 Make = Callable[..., Path]

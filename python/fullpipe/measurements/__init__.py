@@ -4,7 +4,7 @@
 >>> read("upload.flent.gz").samples                 # doctest: +SKIP
 """
 
-from fullpipe.measurements.reading import FORMATS, detect, read
-from fullpipe.measurements.schema import TABLES, Measurement, schema
+from fullpipe.measurements.reading import detect, read
+from fullpipe.measurements.schema import FORMATS, TABLES, Measurement, schema
 
 __all__ = ["FORMATS", "TABLES", "Measurement", "detect", "read", "schema"]

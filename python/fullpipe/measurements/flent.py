@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from fullpipe._util.plain import Tree
-from fullpipe.measurements.schema import Builder, Measurement
+from fullpipe.measurements.schema import UNKNOWN, Builder, Measurement
 from fullpipe.measurements.source import Source
 from fullpipe.measurements.times import rfc3339
 from fullpipe.measurements.values import Path, as_number, as_text, values
@@ -84,8 +84,6 @@ def _about(source: Source) -> tuple[Tree, int]:
             if len(found) == 2:
                 break
     if not {"metadata"} <= keys <= set(KEYS):
-        from fullpipe.measurements.reading import UNKNOWN
-
         raise source.error(UNKNOWN)
     version = found.get("version", 1)
     if not isinstance(version, int) or not VERSIONS[0] <= version <= VERSIONS[1]:

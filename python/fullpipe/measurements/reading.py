@@ -8,15 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fullpipe._util.plain import Tree
-from fullpipe.measurements.schema import Measurement
+from fullpipe.measurements.schema import UNKNOWN, Measurement
 from fullpipe.measurements.source import Progress, Source
 
-__all__ = ["FORMATS", "UNKNOWN", "detect", "read"]
-
-FORMATS = ("flent", "ss", "iperf3", "tc", "fullpipe")
-"""Formats that can be read."""
-
-UNKNOWN = f"unknown format; allowed: {', '.join(FORMATS)}"
+__all__ = ["detect", "read"]
 
 FLENT = re.compile(rb'^\s*\{\s*"(?:metadata|results|x_values|raw_values|version)"\s*:')
 IPERF3 = re.compile(rb'^\s*\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"(?:start|interval)"|error"\s*:\s*")')

@@ -18,7 +18,13 @@ from fullpipe._util.text import one_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["METADATA", "MOST_ROWS", "TABLES", "Builder", "Measurement", "clean", "schema"]
+__all__ = ["FORMATS", "METADATA", "MOST_ROWS", "TABLES", "UNKNOWN", "Builder", "Measurement", "clean", "schema"]
+
+FORMATS = ("flent", "ss", "iperf3", "tc", "fullpipe")
+"""Formats that can be read."""
+
+UNKNOWN = f"unknown format; allowed: {', '.join(FORMATS)}"
+"""Message for a file of another format."""
 
 MOST_ROWS = 10_000_000
 """Rows of ``samples``, at most; of more, every second row is kept, and so on."""
