@@ -372,7 +372,7 @@ def test_flent_host_is_the_end_of_the_name(make: Make) -> None:
     assert rows(read(make(flent(2, raw, HOSTS=["10.0.0.7"]))), "flows")[0]["sink"] == "10.0.0.7"
 
 
-@pytest.mark.parametrize("version", [1, 5, 10**30, "4"])
+@pytest.mark.parametrize("version", [1, 5, 10**12, "4"])
 def test_flent_version(make: Make, version: object) -> None:
     with pytest.raises(InputError, match=r"flent version must be in \[2, 4\], got"):
         read(make({**flent(), "version": version}))
@@ -461,7 +461,7 @@ CONTENTS = {
 def test_damaged_files_give_one_line(make: Make, kind: str) -> None:
     random.seed(kind)
     whole = CONTENTS[kind].encode()
-    for _ in range(250):
+    for _ in range(100):
         content = bytearray(whole[: random.randrange(1, len(whole))] if random.random() < 0.5 else whole)
         for _ in range(random.randrange(4)):
             content[random.randrange(len(content))] ^= 1 << random.randrange(8)

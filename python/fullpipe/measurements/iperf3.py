@@ -11,7 +11,7 @@ from fullpipe._util.text import shorten
 from fullpipe.measurements.schema import Builder, Measurement, clean
 from fullpipe.measurements.source import Source
 from fullpipe.measurements.times import rfc3339
-from fullpipe.measurements.values import Path, as_number, as_text, repaired, values
+from fullpipe.measurements.values import Path, as_number, as_text, values
 
 __all__ = ["read_iperf3"]
 
@@ -71,7 +71,7 @@ def _parts(source: Source, metadata: Tree) -> Iterator[tuple[str, Any]]:
         metadata["truncated"] = True
 
     with source.open() as stream:
-        for path, value in values(source, repaired(stream), wanted, cut):
+        for path, value in values(source, stream, wanted, cut):
             if path[0] == OUTPUT:
                 yield ("received" if path[1] == "intervals" else "", value)
             else:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from fullpipe._util.inputs import FileError, check_regular
 
-__all__ = ["HEAD_BYTES", "MOST_FILE_BYTES", "MOST_LINE_BYTES", "Progress", "Source"]
+__all__ = ["CHUNK_BYTES", "HEAD_BYTES", "MOST_FILE_BYTES", "MOST_LINE_BYTES", "Progress", "Source"]
 
 MOST_FILE_BYTES = 4 << 30
 """Size of a file, at most."""

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from fullpipe._util.text import shorten
 from fullpipe.errors import InputError
-from fullpipe.measurements.source import MOST_LINE_BYTES, Source
+from fullpipe.measurements.source import CHUNK_BYTES, MOST_LINE_BYTES, Source
 
-__all__ = ["MOST_JSON_BYTES", "Path", "Reader", "as_number", "as_text", "repaired", "values"]
+__all__ = ["MOST_JSON_BYTES", "Path", "Reader", "as_number", "as_text", "values"]
 
 MOST_JSON_BYTES = 512 << 20
 """Size of a JSON document after decompression, at most."""
@@ -38,18 +38,45 @@ class Reader(Protocol):
         """At most ``size`` bytes."""
 
 
+TOKENS = re.compile(
+    rb'"(?:[^"\\]|\\.)*"|-?\bnan\b|-?\b[0-9]+(?:\.[0-9]+)?e\+?[0-9]{3,}|(?<=[0-9.])e (?=[0-9])', re.IGNORECASE
+)
+"""Strings, ``nan``, numbers that may exceed a double, and exponents with a space, as versions of iperf3 write them."""
+
+SUSPECT = re.compile(rb"nan|e\+?[0-9]{3}|e [0-9]", re.IGNORECASE)
+"""Part of a token that needs repair."""
+
+
 class _Bounded:
-    """Stream that refuses a document that is too long, or has too long a string."""
+    """Stream that refuses a document that is too long, or has too long a string. It repairs ``nan``, which becomes
+    null, as does a number beyond a double, and exponents with a space.
+    """
 
     def __init__(self, stream: Reader, source: Source) -> None:
         self._stream = stream
         self._source = source
         self._bytes = self._run = 0
+        self._left = b""
         self.is_at_end = False
 
     def read(self, size: int = -1, /) -> bytes:
         if size == 0:  # ijson asks in order to see whether these are bytes
             return b""
+        found = b""
+        while not found and not self.is_at_end:
+            found = self._repaired(self._read(size))
+        return found
+
+    def _repaired(self, chunk: bytes) -> bytes:
+        content = self._left + chunk
+        # A line feed is in no token, and a comma is in no number.
+        end = len(content) if self.is_at_end else content.rfind(b"\n") + 1 or content.rfind(b",") + 1
+        if not end and len(content) > CHUNK_BYTES:
+            end = len(content)
+        self._left, content = content[end:], content[:end]
+        return TOKENS.sub(_repair, content) if SUSPECT.search(content) else content
+
+    def _read(self, size: int) -> bytes:
         chunk = self._stream.read(size)
         self._bytes += len(chunk)
         self.is_at_end = not chunk
@@ -83,7 +110,8 @@ def values(
         raise InputError("JSON measurements require ijson: pip install 'fullpipe[explain]'") from None
     walk, bounded = _Walk(source, wanted), _Bounded(stream, source)
     try:
-        for event, value in ijson.basic_parse(bounded):
+        # Without use_float, the parser in C crashes on a number that Python refuses.
+        for event, value in ijson.basic_parse(bounded, use_float=True):
             if walk.take(event, value):
                 yield walk.found
             if walk.is_complete:
@@ -177,15 +205,7 @@ class _Walk:
 
 def _plain(value: Any) -> Any:
     """A scalar: whole numbers stay whole, and numbers that are not finite become None."""
-    if isinstance(value, bool | str) or value is None:
-        return value
-    if isinstance(value, int) and abs(value) < 1 << 63:
-        return value
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
+    return value if not isinstance(value, float) or math.isfinite(value) else None
 
 
 def as_number(value: Any) -> float | None:
@@ -205,38 +225,12 @@ def as_text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\bnan\b|(?<=[0-9.])e (?=[0-9])', re.IGNORECASE)
-"""Strings, ``nan``, and exponents with a space, as some versions of iperf3 write them."""
-
-
-class repaired:  # noqa: N801 - used as a function
-    """Stream of JSON text with ``null`` for ``nan``, and with whole exponents."""
-
-    def __init__(self, stream: Reader) -> None:
-        self._stream = stream
-        self._left = b""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """At most about ``size`` bytes, up to the end of a line where there is one."""
-        chunk = self._stream.read(size)
-        if not chunk:
-            left, self._left = self._left, b""
-            return TOKENS.sub(_repair, left)
-        content = self._left + chunk
-        # A line feed is in no string, and in no number.
-        end = content.rfind(b"\n") + 1 or content.rfind(b",") + 1
-        if not end:
-            if len(content) > MOST_LINE_BYTES:
-                self._left = b""
-                return content
-            self._left = content
-            return self.read(size)
-        self._left = content[end:]
-        return TOKENS.sub(_repair, content[:end])
-
-
 def _repair(token: re.Match[bytes]) -> bytes:
     text = token[0]
     if text.startswith(b'"'):
         return text
-    return b"null" if text.lower().endswith(b"nan") else b"e+"
+    if text.lower().endswith(b"nan"):
+        return b"null"
+    if text == b"e " or text == b"E ":
+        return b"e+"
+    return text if math.isfinite(float(text)) else b"null"
