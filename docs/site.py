@@ -19,6 +19,7 @@ all other pages are under *More*.
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
@@ -67,7 +68,11 @@ SECTIONS = {
         "tutorials/algorithm-in-*.md",
         "tutorials/*.md",
     ],
-    "Guides": ["guides/quic.md", "guides/conform.md", "guides/check.md", "guides/recipes.md", "guides/*.md"],
+    "Guides": [
+        *(f"guides/{page}.md" for page in ("quic", "library", "c-stacks", "conform", "check", "evaluate", "duel")),
+        *(f"guides/{page}.md" for page in ("sizing", "sweeps", "recipes", "gallery", "playground", "linux")),
+        "guides/*.md",
+    ],
     "Explanation": [
         "explanation/what-is-simulated.md",
         "explanation/how-true.md",
@@ -92,7 +97,7 @@ MADE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "R
 LIBRARY = """\
 # Python library
 
-Public names of `import fullpipe`. Each module is loaded at its first use. The
+Public names of `import fullpipe`: functions first, then classes, errors, and modules. The
 [Python API tutorial](../tutorials/python-api.md) shows how they work together.
 
 """
@@ -146,7 +151,7 @@ paths = [{paths}]
 
 [project.plugins.mkdocstrings.handlers.python.options]
 docstring_style = "google"
-heading_level = 2
+heading_level = 3
 members_order = "source"
 show_root_heading = true
 show_source = false
@@ -386,12 +391,19 @@ def _commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Co
 
 
 def _library() -> str:
-    homes = {name: getattr(fullpipe, name) for name in sorted(fullpipe.__all__) if not name.startswith("_")}
-    parts = [LIBRARY]
-    for name, what in homes.items():
-        module = what.__name__ if name == "models" else f"{what.__module__}.{name}"
-        parts.append(f"::: {module}\n")
-    return "\n".join(parts)
+    parts: dict[str, list[str]] = {"Functions": [], "Classes": [], "Errors": [], "Modules": []}
+    for name in sorted(fullpipe.__all__):
+        if name.startswith("_"):
+            continue
+        what = getattr(fullpipe, name)
+        if inspect.ismodule(what):
+            kind, home = "Modules", what.__name__
+        else:
+            error = inspect.isclass(what) and issubclass(what, BaseException)
+            kind = "Errors" if error else "Classes" if inspect.isclass(what) else "Functions"
+            home = f"{what.__module__}.{name}"
+        parts[kind].append(f"::: {home}\n    options:\n      heading: fullpipe.{name}\n")
+    return LIBRARY + "\n".join(f"## {kind}\n\n" + "\n".join(names) for kind, names in parts.items())
 
 
 def _ready() -> str:

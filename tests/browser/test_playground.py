@@ -352,17 +352,17 @@ def test_menus_and_the_second_side(page: Page) -> None:
     assert page.locator("#groups tbody tr").count() == 2
     after(page, lambda: page.get_by_role("combobox", name="Link: queue").select_option("codel"))
     assert 'queue = "codel"' in toml(page)
-    after(page, lambda: page.get_by_role("combobox", name="Side B: algorithm").select_option("nobody"))
+    after(page, lambda: page.get_by_role("combobox", name="Side B: algorithm").select_option("none"))
     assert page.locator("#groups tbody tr").count() == 1
     assert Scenario.loads(toml(page)) == Scenario.loads(OWN.replace("NAME", "reno")).replace(
         **{"links.bottleneck.queue": "codel"}
     )
 
 
-def test_a_change_midway_is_a_time_and_a_rate_in_the_scenario(page: Page) -> None:
+def test_a_rate_change_is_a_time_and_a_rate_in_the_scenario(page: Page) -> None:
     """Half of the 20 s, and the least rate; a twentieth later; and none again."""
     text = OWN.replace("NAME", "reno")
-    rate, at = (page.get_by_role("slider", name=f"Change midway: {name}") for name in ("new rate", "at"))
+    rate, at = (page.get_by_role("slider", name=f"Rate change: {name}") for name in ("new rate", "at"))
     after(page, lambda: page.locator("#text").fill(text))
     assert at.is_disabled()
     after(page, lambda: rate.press("ArrowRight"))
@@ -375,7 +375,7 @@ def test_a_change_midway_is_a_time_and_a_rate_in_the_scenario(page: Page) -> Non
     assert (rate.get_attribute("aria-valuetext"), at.get_attribute("aria-valuetext")) == ("500 kbit/s", "11 s")
     after(page, lambda: rate.press("ArrowLeft"))
     assert toml(page) == text
-    after(page, page.get_by_role("button", name="A change midway").click)
+    after(page, page.get_by_role("button", name="Rate change").click)
     assert rate.is_disabled()
     assert "as scheduled below" in page.locator("#controls").inner_text()
 

@@ -30,7 +30,7 @@ const COUNTS = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50];
 const MOMENTS = Array.from({ length: 19 }, (_, i) => Number(((i + 1) / 20).toFixed(2)));
 /** What scenarios call the reader's own algorithm. */
 export const MINE = "mine";
-const NOBODY = "nobody";
+const NOBODY = "none";
 const SIDES = ["A", "B"];
 
 export class Controls {
@@ -111,7 +111,7 @@ export class Controls {
 
   /** A change of the rate in the middle: a time and a rate in the link's schedule, run from the beginning. */
   private change(): void {
-    const group = this.group("Change midway");
+    const group = this.group("Rate change");
     const at = (): toml.Place => ["links", this.link];
     const link = (view: View) => view.links[this.link]!;
     const many = (view: View) => link(view).changes > 0 && link(view).change === null;

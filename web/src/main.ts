@@ -51,7 +51,7 @@ class Playground {
     this.results = new Results(new Metrics(catalogue.metrics));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     element("own").addEventListener("toggle", () => (this.own.text = this.code));
-    element("version").textContent = `fullpipe ${catalogue.version} · the engine of the command line, compiled for the browser: the same bits`;
+    element("version").textContent = `fullpipe ${catalogue.version} · the engine of the command line, compiled for the browser, with identical results`;
     this.presets();
     this.buttons();
   }
@@ -147,7 +147,7 @@ class Playground {
     stop.textContent = "Stop";
     stop.addEventListener("click", () => this.engine.stop());
     const bar = document.createElement("progress");
-    bar.setAttribute("aria-label", "How far the run is");
+    bar.setAttribute("aria-label", "Progress of the run");
     this.engine.progress = (share) => (bar.value = share);
     this.notice("busy", "Simulating\u2026 ", bar, stop);
   }
@@ -160,7 +160,7 @@ class Playground {
       this.trusted = true;
       this.take(this.text);
     });
-    this.notice("busy", "This link brings an algorithm in JavaScript. Read it below the scenario; it runs in this page alone, without the network. ", run);
+    this.notice("busy", "This link contains an algorithm in JavaScript. Read it below the scenario before you run it. It runs in this page only, without the network. ", run);
   }
 
   private tellProblem(error: unknown): void {
@@ -215,7 +215,7 @@ class Playground {
       await navigator.clipboard.writeText(text);
       this.say(done);
     } catch {
-      this.say("The browser keeps its clipboard to itself: mark the text and copy it");
+      this.say("This browser does not allow the copy: select the text and copy it yourself");
     }
   }
 

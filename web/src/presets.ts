@@ -14,9 +14,9 @@ export const PRESETS: readonly { title: string; text: string }[] = [
   { title: "Bufferbloat", text: bufferbloat },
   { title: "L4S", text: l4s },
   { title: "LTE", text: lte },
-  { title: "A change midway", text: change },
+  { title: "Rate change", text: change },
   { title: "Hyun & Jang", text: hyunJang },
   { title: "Shorten & Leith", text: shortenLeith },
   { title: "eHSTCP", text: ehstcp },
-  { title: "Vegas & co.", text: survey },
+  { title: "Vegas and UDP", text: survey },
 ];

@@ -264,7 +264,7 @@ function figures(result: Result, link: number, metrics: Metrics): Node[] {
     [metrics.title("utilization"), format.percent(of("utilization")), "of the link"],
     [metrics.title("mean_queue_packets"), `${format.short(of("mean_queue_packets"))} pkt`, [`${format.time(queueing_s)} of delay`, waits.join(", ")].filter(Boolean).join("; ")],
     [metrics.title("loss_rate"), format.percent(of("loss_rate")), `${format.short(of("dropped_packets"))} dropped${marked ? `, ${format.short(marked)} marked` : ""}`],
-    [metrics.title("jain_index"), format.short(result.totals.jain_index), "1 if all flows get the same"],
+    [metrics.title("jain_index"), format.short(result.totals.jain_index), "1 if all flows have equal goodput"],
   ];
   return pairs.map(([name, value, note]) => {
     const figure = document.createElement("div");
@@ -357,11 +357,11 @@ function table(result: Result, groups: Group[], metrics: Metrics): HTMLElement {
 
 /** Who gets more, of two. */
 function verdict(rows: { name: string; count: number; bps: number }[]): string {
-  if (rows.length !== 2 || rows.some(({ bps }) => !(bps > 0))) return "What each group of flows got";
+  if (rows.length !== 2 || rows.some(({ bps }) => !(bps > 0))) return "Goodput of each group of flows";
   const each = rows.map(({ name, count, bps }) => ({ name, count, bps: bps / count }));
   const [more, less] = each[0]!.bps >= each[1]!.bps ? [each[0]!, each[1]!] : [each[1]!, each[0]!];
   const times = more.bps / less.bps;
-  if (times < 1.05) return "Both sides get the same, within a twentieth";
+  if (times < 1.05) return "Both sides have equal goodput, within 5 %";
   const flows = rows.some(({ count }) => count > 1) ? "A flow of " : "";
-  return `${flows}${more.name} gets ${format.short(times)} times what ${flows ? "one of " : ""}${less.name} gets`;
+  return `${flows}${more.name} has ${format.short(times)} times the goodput of ${flows ? "a flow of " : ""}${less.name}`;
 }

@@ -201,7 +201,7 @@ def _picture(results: Results, *, item: str, other: str) -> Plot:
     published value.
     """
     published = marks(item)
-    rows = ((f"utilization from {BEGIN_S:g} s to {END_S:g} s", "of capacity"),)
+    rows = ((f"Utilization from {BEGIN_S:g} s to {END_S:g} s", "Fraction of capacity"),)
     where = "share of the loss events that hit both flows"
     plot, ((left, right),) = panels(rows, columns=2, xlabel=where, height=4.0, width=10.0)
     for axes, label in ((left, BOTH_RENO), (right, other)):
@@ -226,7 +226,7 @@ def _picture(results: Results, *, item: str, other: str) -> Plot:
 
 def _time_picture(results: Results) -> Plot:
     result = results[SAMPLE]
-    rows = (titled("cwnd_packets"), titled("utilization", "of capacity"), titled("rtt_s"))
+    rows = (titled("cwnd_packets"), titled("utilization", "Fraction of capacity"), titled("rtt_s"))
     plot, ((window,), (used,), (rtt,)) = panels(rows)
     names = result.columns("flows")["algorithm"]
     for flow, (name, look) in enumerate(zip(names, pens(names), strict=True)):

@@ -99,9 +99,9 @@ def _table_1_picture(results: Results) -> Plot:
     """Windows at k = 1/8, with `extra` shaded, and the link's utilization."""
     runs = {scheme: results[_name(scheme, "1/8")] for scheme in SCHEMES}
     rows = (
-        ("Reno", "packets"),
-        ("proposed: Reno's window plus extra", "packets"),
-        ("utilization of the link, mean over 0.8 s", "of capacity"),
+        ("Reno", "Window (packets)"),
+        ("Proposed scheme: Reno's window plus extra packets", "Window (packets)"),
+        ("Utilization of the link, mean over 0.8 s", "Fraction of capacity"),
     )
     plot, axes = panels(rows, title="One flow, 100 Mbit/s, 80 ms, a buffer of 1/8 BDP", height=2.4)
     (above,), (below,), (link,) = axes
@@ -120,7 +120,7 @@ def _table_1_picture(results: Results) -> Plot:
 
 def _utilization_picture(results: Results) -> Plot:
     """Utilization against the buffer; the letter's values are hollow."""
-    rows = (titled("utilization", "of capacity"),)
+    rows = (titled("utilization", "Fraction of capacity"),)
     xlabel = "k, buffer (BDP)"
     plot, ((axes,),) = panels(rows, xlabel=xlabel, height=4.0)
     for scheme, name in NAMES.items():
@@ -142,9 +142,9 @@ def _draw_window(axes: Panel, result: Result, algorithm: str, label: str = "cong
     if "extra" in result.columns("series"):
         _, extra = flow_samples(result, 0, "extra")
         colour = pen(algorithm)["color"]
-        axes.area(t_s, cwnd - extra, cwnd, colour, alpha=0.25, label="extra")
-        axes.line(t_s, cwnd - extra, color=colour, linewidth=0.8, linestyle=(0, (4, 2)), label="Reno's own part")
-    axes.level(W_FULL_PACKETS, color="#666666", linewidth=0.8, linestyle=":", label="full pipe, 1000 packets")
+        axes.area(t_s, cwnd - extra, cwnd, colour, alpha=0.25, label="extra packets")
+        axes.line(t_s, cwnd - extra, color=colour, linewidth=0.8, linestyle=(0, (4, 2)), label="Reno's window")
+    axes.level(W_FULL_PACKETS, color="#666666", linewidth=0.8, linestyle=":", label="BDP, 1000 packets")
     axes.y.limits = (0, 1350)
     axes.legend = True
 
@@ -195,7 +195,7 @@ def _figure_1_measure(results: Results) -> Rows:
 
 
 def _figure_1_picture(results: Results) -> Plot:
-    rows = (titled("cwnd_packets"), titled("utilization", "of capacity"), titled("queue_packets"))
+    rows = (titled("cwnd_packets"), titled("utilization", "Fraction of capacity"), titled("queue_packets"))
     result = results["reno"]
     plot, axes = panels(rows, title="Reno, 100 Mbit/s, 80 ms, a buffer of 1/4 BDP")
     _draw_window(axes[0][0], result, "reno")
@@ -253,7 +253,7 @@ def _phases(result: Result) -> tuple[float, float, float, float]:
 def _figure_2_picture(results: Results) -> Plot:
     result = results["proposed"]
     times = _phases(result)
-    plot, ((axes,),) = panels((("congestion window during one cycle", "packets"),), height=4.0)
+    plot, ((axes,),) = panels((("Congestion window during one cycle", "Window (packets)"),), height=4.0)
     _draw_window(axes, result, "hyun-jang")
     if all(np.isfinite(times)):
         for name, t_s in zip(("t0", "t1", "t2", "t3"), times, strict=True):
@@ -327,7 +327,7 @@ def _largest_queue(result: Result) -> float:
 def _figure_3_picture(results: Results) -> Plot:
     rows = (
         titled("cwnd_packets"),
-        titled("utilization", "of capacity"),
+        titled("utilization", "Fraction of capacity"),
         titled("rtt_s"),
         titled("queue_packets"),
     )
