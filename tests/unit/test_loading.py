@@ -134,6 +134,7 @@ def test_one_value_where_nothing_is_random(small: Scenario) -> None:
 def test_sizings(tmp_path: Path) -> None:
     mix = Mix(1e6, 0.02, 0.04, 0.1, 500, {"name": "codel", "target": "5 ms"})
     row = {"target": "0.9", "algorithm": "reno", "flows": 1, "buffer_packets": None, "loss_rate": 0.01}
+    row |= {"at_packets": 9, "unmet": "utilization >= 0.9"}
     tried = {"algorithm": "reno", "flows": 1, "buffer_packets": 3, "seed": 1, "utilization": 0.5}
     sizing = Sizing(mix, [row], pa.Table.from_pylist([tried]))
     sizing.save(tmp_path / "out")

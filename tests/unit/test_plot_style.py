@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from by_hand import FLOWS, LINK_SERIES, LINKS, NO, TRAFFIC, by_hand
 from fullpipe import Result
 from fullpipe.experiments.compare import Comparison
+from fullpipe.plots.draw import Style, write
 from fullpipe.plots.draw import figure as draw
-from fullpipe.plots.draw import write
 from fullpipe.plots.duel import duel_plot
 from fullpipe.plots.looks import LOOKS, Look, link_pen, pen, pens
 from fullpipe.plots.series import FEW, MOST
@@ -265,6 +265,33 @@ def test_links_have_no_algorithms_colour() -> None:
 def test_a_file_does_not_tell_when_it_was_made(tmp_path: Path, suffix: str, date: bytes) -> None:
     write(alone().plot(), tmp_path / f"a{suffix}")
     assert date not in (tmp_path / f"a{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize("style", ["screen", "paper"])
+def test_pdfs_embed_truetype_fonts(tmp_path: Path, style: Style) -> None:
+    alone().plot(tmp_path / "a.pdf", style=style)
+    content = (tmp_path / "a.pdf").read_bytes()
+    # A TrueType font is a CIDFontType2 with its file; publishers refuse Type 3.
+    assert b"/Subtype /CIDFontType2" in content
+    assert b"/FontFile2" in content
+    assert b"/Type3" not in content
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("links.bottleneck.buffer", "Buffer of bottleneck"),
+        ("links.0.buffer", "Buffer of link 1"),
+        ("flows.0.count", "Count of flows 1"),
+        ("flows.1.source.rate", "Rate of source of flows 2"),
+        ("flows.algorithm.alpha", "Alpha of algorithm"),
+        ("web.0.mean_size", "Mean size of web users 1"),
+        ("duration", "Duration"),
+        ("algorithm", "Algorithm"),
+    ],
+)
+def test_axes_of_sweeps_have_words_and_no_key_paths(path: str, title: str) -> None:
+    assert Across(path).title == title
 
 
 def test_a_picture_is_as_large_as_its_figure_says(tmp_path: Path) -> None:

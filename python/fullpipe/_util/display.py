@@ -142,6 +142,7 @@ def _latex(table: Shown) -> str:
 
 
 ESCAPES = {"\\": r"\textbackslash{}", "±": r"$\pm$", "√": r"$\surd$", "µ": r"\textmu{}", "~": r"\textasciitilde{}"}
+ESCAPES |= {"<": r"\textless{}", ">": r"\textgreater{}"}
 ESCAPES |= {each: f"\\{each}" for each in "%&#_{}$"} | {"^": r"\textasciicircum{}"}
 
 

@@ -11,7 +11,6 @@ from fullpipe._util.plain import Table
 from fullpipe.errors import ScenarioError
 from fullpipe.linux import programs, queues, ways
 from fullpipe.linux.ways import Way, whole
-from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
@@ -169,9 +168,8 @@ class _Reader:
         key = f"links[{i}]"
         both = self._ways(key, link, duration_ns)
         rate_bps = whole(link["rate"])
-        packets, size = _buffer(link["buffer"], rate_bps, packet_bytes)
-        held = packets if size is None else size // packet_bytes
-        line = queues.Line(rate_bps, packet_bytes, held)
+        packets, size = queues.limits(link["buffer"], rate_bps, packet_bytes)
+        line = queues.Line.of(link, packet_bytes)
         try:
             discipline = queues.translate(link["queue"], line)
             if discipline is None and any(way.changes_rate for way in both):
@@ -266,16 +264,6 @@ class _Reader:
             path=tuple(names.index(name) for name in group["path"]),
             reverse=group["reverse"],
         )
-
-
-def _buffer(text: str, rate_bps: int, packet_bytes: int) -> tuple[int | None, int | None]:
-    """A buffer in packets or in bytes; one in time is the full packets sent in it, and the one being sent."""
-    quantity = Quantity.parse(text)
-    if quantity is None:
-        return None, None
-    if quantity.base == "s":
-        return 1 + whole(text) * rate_bps // (8 * packet_bytes * 10**9), None
-    return (whole(text), None) if quantity.base == "packets" else (None, whole(text))
 
 
 def _drawn(text: str, draw: random.Random) -> int:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import frexp
-from typing import Any
+from typing import Any, Self
 
 from fullpipe._util.plain import Table, Tree
+from fullpipe.linux.ways import whole
 from fullpipe.scenario.quantity import Quantity
 
-__all__ = ["NAMES", "Discipline", "Line", "Refusal", "fifo", "translate"]
+__all__ = ["NAMES", "Discipline", "Line", "Refusal", "advised", "fifo", "limits", "translate"]
 
 UNLIMITED_PACKETS = 10_000_000
 MOST_BPS = 10**10
@@ -48,6 +49,13 @@ class Line:
     packet_bytes: int
     limit_packets: int | None
 
+    @classmethod
+    def of(cls, link: Table, packet_bytes: int) -> Self:
+        """The line of a link as a resolved scenario writes it. A buffer in bytes holds full packets."""
+        rate_bps = whole(link["rate"])
+        packets, size = limits(link["buffer"], rate_bps, packet_bytes)
+        return cls(rate_bps, packet_bytes, packets if size is None else size // packet_bytes)
+
     @property
     def waiting_packets(self) -> int:
         """How many may wait."""
@@ -65,6 +73,16 @@ class Refusal(Exception):
     def __init__(self, key: str, what: str) -> None:
         super().__init__(f"{key}: {what}")
         self.key, self.what = key, what
+
+
+def limits(text: str, rate_bps: int, packet_bytes: int) -> tuple[int | None, int | None]:
+    """A buffer in packets or in bytes; one in time is the full packets sent in it, and the one being sent."""
+    quantity = Quantity.parse(text)
+    if quantity is None:
+        return None, None
+    if quantity.base == "s":
+        return 1 + whole(text) * rate_bps // (8 * packet_bytes * 10**9), None
+    return (whole(text), None) if quantity.base == "packets" else (None, whole(text))
 
 
 def translate(queue: str | Table, line: Line) -> Discipline | None:
@@ -91,6 +109,23 @@ def fifo(line: Line) -> Discipline:
     """
     _check(line, "drop-tail")
     return Discipline("pfifo", ("limit", str(line.waiting_packets)))
+
+
+def advised(queue: str | Table, line: Line) -> Discipline:
+    """The kernel's counterpart of a queue, for a person to configure on an interface; drop-tail too, at any rate.
+
+    Raises:
+        Refusal: There is none, or not with these parameters.
+    """
+    params: Tree = {"name": queue} if isinstance(queue, str) else dict(queue)
+    name = params.pop("name")
+    if line.waiting_packets < 1:
+        raise Refusal("", f"the kernel's {name} needs a buffer of at least 2 packets")
+    if name == "drop-tail":
+        return Discipline("pfifo", ("limit", str(line.waiting_packets)))
+    if name not in {**_ALL, **_ADVISED}:
+        raise Refusal("", f"tc has no {name} like it")
+    return {**_ALL, **_ADVISED}[name](params, line)
 
 
 def _check(line: Line, name: str) -> None:
@@ -165,6 +200,21 @@ def _pie(params: Table, line: Line) -> Discipline:
         "ecn" if params["ecn"] else "noecn",
     )
     return Discipline("pie", words)
+
+
+def _fq_pie(params: Table, line: Line) -> Discipline:
+    words = (
+        *("limit", str(line.waiting_packets), "flows", str(params["flows"])),
+        *("target", _microseconds(params, "target"), "tupdate", _microseconds(params, "update")),
+        *("alpha", _sixteenths(params, "alpha"), "beta", _sixteenths(params, "beta")),
+        *("quantum", str(_whole(params["quantum"])), "ecn" if params["ecn"] else "noecn"),
+    )
+    return Discipline("fq_pie", words)
+
+
+def _dualpi2(params: Table, line: Line) -> Discipline:
+    """DualPI2 with the kernel's own gains, which follow from its target and RTT as those of RFC 9332 do."""
+    return Discipline("dualpi2", ("limit", str(line.waiting_packets), "target", _microseconds(params, "target")))
 
 
 def _red(params: Table, line: Line) -> Discipline:
@@ -258,6 +308,9 @@ _ALL: Mapping[str, Callable[[Table, Line], Discipline]] = {
     "step": _step,
 }
 """Parameters of each queue with their defaults (docs/reference/queues), and their arguments for tc."""
+
+_ADVISED: Mapping[str, Callable[[Table, Line], Discipline]] = {"fq-pie": _fq_pie, "dualpi2": _dualpi2}
+"""Queues that tc knows and the Linux engine does not run: tc-fq_pie(8), tc-dualpi2(8) (kernel 6.17)."""
 
 NAMES = ("drop-tail", *_ALL)
 """The queues that the kernel has."""

@@ -53,6 +53,9 @@ STYLE: Any = {
     "legend.frameon": False,
     "lines.linewidth": 1.2,
     "path.simplify_threshold": 0.5,
+    # Type 42 is TrueType, which publishers ask for; the default, Type 3, is refused by many.
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
     "savefig.dpi": 160,
     "svg.hashsalt": "fullpipe",
 }
@@ -68,9 +71,6 @@ PAPER: Any = {
     "legend.fontsize": 7,
     "legend.handlelength": 2.4,
     "lines.linewidth": 1.0,
-    # Type 42 is TrueType, which publishers ask for; the default, Type 3, is refused by many.
-    "pdf.fonttype": 42,
-    "ps.fonttype": 42,
     "savefig.dpi": 600,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,

@@ -15,6 +15,10 @@ from fullpipe.runs.aggregate import estimate
 __all__ = ["Across", "sweep_plot"]
 
 
+ONE_OF = {"links": "link", "web": "web users"}
+"""Name of an entry of a list of tables, before its number from 1."""
+
+
 @dataclass(frozen=True)
 class Across:
     """The horizontal axis.
@@ -33,11 +37,15 @@ class Across:
 
     @property
     def title(self) -> str:
-        """Title for readers: "Buffer of bottleneck (packets)" for ``links.bottleneck.buffer``."""
+        """Title for readers: "Buffer of bottleneck (packets)" for ``links.bottleneck.buffer``, "Count of flows 1" for
+        ``flows.0.count``, and "Rate of source of flows 1" for ``flows.0.source.rate``.
+        """
         scope, _, own = self.name.rpartition(".")
-        of = scope.partition(".")[2]
+        table, *inside = scope.split(".")
+        if inside and inside[0].isdecimal():
+            inside[0] = f"{ONE_OF.get(table, table)} {1 + int(inside[0])}"
         words = own.replace("_", " ")
-        title = f"{words[:1].upper()}{words[1:]}{f' of {of}' if of else ''}"
+        title = " of ".join((f"{words[:1].upper()}{words[1:]}", *reversed(inside)))
         return f"{title} ({self.unit})" if self.unit else title
 
 

@@ -19,10 +19,13 @@ from fullpipe.engine.memory import share_bytes
 from fullpipe.engine.options import RunOptions
 from fullpipe.engine.pool import check_stop, count_workers, in_threads
 from fullpipe.errors import InputError, check_several
+from fullpipe.experiments.recommendation import Recommendation
+from fullpipe.experiments.sizing.advice import recommend
 from fullpipe.experiments.sizing.mix import BUFFER, Mix
 from fullpipe.experiments.sizing.search import Bracket, Search, Verdict
 from fullpipe.experiments.sizing.shares import parts_of
 from fullpipe.experiments.sizing.shown import show
+from fullpipe.experiments.sizing.synchrony import CORRELATION, MOST_SAMPLED
 from fullpipe.experiments.sizing.target import Condition, Metrics, Target, check_targets, judge
 from fullpipe.runs import design
 from fullpipe.runs.aggregate import estimate
@@ -52,6 +55,9 @@ MOST_FLOWS = 100_000
 
 MOST_SEARCHES = 64
 """Concurrent searches on a cluster."""
+
+MOST_STEPS = 2000
+"""Samples of a flow's window in the run that measures the correlation of windows."""
 
 CURVE_BDP = tuple(2.0**power for power in range(-6, 2))
 """Additional buffers for a curve, in bandwidth-delay products."""
@@ -184,10 +190,11 @@ class Sizing(Results):
             ``utilization`` and ``utilization_ci95``, half of the width of its 95 % confidence interval; ``loss_rate``,
             ``queueing_delay_s`` and ``p50_``, ``p95_``, ``p99_`` and ``max_queueing_delay_s``; ``jain_index``, None
             without goodput; ``p50_fct_s``, ``p95_fct_s``, ``p99_fct_s``, completion times of web transfers;
-            ``warmup_s``, ``duration_s``. The rules: ``rule_bdp_packets``, ``rule_sqrt_packets`` (one bandwidth-delay
-            product over the square root of the flows), ``rule_reno_packets`` and ``rule_adaptive_packets`` (closed
-            forms of one flow, or synchronized flows, at the utilization), ``rule_adaptive_full_packets`` (for a link
-            that is always full).
+            ``warmup_s``, ``duration_s``; ``window_correlation``, how far the windows of several flows move together,
+            1 for synchronized ones (`synchrony.correlation`). The rules: ``rule_bdp_packets``, ``rule_sqrt_packets``
+            (one bandwidth-delay product over the square root of the flows), ``rule_reno_packets`` and
+            ``rule_adaptive_packets`` (closed forms of one flow, or synchronized flows, at the utilization),
+            ``rule_adaptive_full_packets`` (for a link that is always full).
     """
 
     KIND = "size"
@@ -216,12 +223,23 @@ class Sizing(Results):
 
         return pa.Table.from_pylist(self.rows)
 
+    @property
+    def recommendations(self) -> list[Recommendation]:
+        """What to configure, for each target and algorithm: the size that all numbers of flows need, its cost, its
+        certainty, and the assumptions.
+        """
+        return recommend(self.mix, self.rows)
+
     def to_dict(self) -> dict[str, object]:
-        """Mix and rows as plain values ready for JSON."""
+        """Mix, rows, and recommendations as plain values ready for JSON."""
         mix = {**asdict(self.mix), "bdp_packets": self.mix.bdp_packets}
         if not mix["tables"]:
             del mix["tables"]
-        return {"mix": mix, "rows": self.rows}
+        return {
+            "mix": mix,
+            "rows": self.rows,
+            "recommendations": [each.to_dict() for each in self.recommendations],
+        }
 
     def _save_more(self, stage: Path) -> None:
         """Writes ``answers.parquet``, and the scenario of each answer into ``scenarios/``."""
@@ -245,7 +263,8 @@ class Sizing(Results):
         Args:
             columns: Metrics of all runs, shown in a table of their means.
         """
-        return [*show(self.mix, self.rows), *([self.shown_summary(columns)] if columns else [])]
+        said = [each.text() for each in self.recommendations]
+        return [*show(self.mix, self.rows), *([self.shown_summary(columns)] if columns else []), *said]
 
     def __repr__(self) -> str:
         return f"<Sizing of {listed(dict.fromkeys(row['algorithm'] for row in self.rows))}: {self.mix.what}>"
@@ -298,7 +317,8 @@ class Case:
             self.precision,
         )
         for target in sorted(self.targets, key=lambda target: target.utilization or 0.0):
-            self.rows.append(self._row(target, self._search(search, target)))
+            answer = self._search(search, target)
+            self.rows.append({**self._row(target, answer), "window_correlation": self._correlation(answer.at, stop)})
         if self.curve:
             for part in CURVE_BDP:
                 search.sample(max(1, round(part * self.mix.bdp_packets)))
@@ -334,16 +354,8 @@ class Case:
         return Answer(Bracket(found.low, None, found.sure_low, None), found.high, at_most)
 
     def _measure(self, size: int, seed: int, *, stop: threading.Event) -> Metrics:
-        def watch(_reached_s: float, _duration_s: float) -> None:
-            check_stop(stop)
-
-        check_stop(stop)
         scenario = self.mix.scenario(self.algorithm, self.flows, size, 1 + seed)
-        run = Run(0, design.Case(scenario))
-        if self.runner.options.dask is None:
-            metrics = self.runner.make(run, watch, self.part_bytes)
-        else:
-            metrics = _on_cluster(self.runner, run, stop)
+        metrics = self._made(Run(0, design.Case(scenario)), stop)
         known = {
             **metrics,
             "queueing_delay_s": metrics["mean_queue_packets"] * self.mix.packet_s,
@@ -358,6 +370,27 @@ class Case:
                     f"target: {quoted(condition.text)}: the engine {self.runner.engine} does not measure that"
                 )
         return {**known, **{name: known.get(name) for name in MEASURED}}
+
+    def _correlation(self, size: int, stop: threading.Event) -> float | None:
+        """Correlation of the windows of several flows at a size, in a run of its own; None if that is not measured."""
+        if not 1 < self.flows <= MOST_SAMPLED or self.runner.engine != ENGINES[0]:
+            return None
+        scenario = self.mix.scenario(self.algorithm, self.flows, size)
+        step_s = max(self.mix.rtt_s, scenario.duration_s / MOST_STEPS)
+        case = design.Case(scenario, changes={"series_interval": f"{1e6 * step_s:.0f} us"}, measure=CORRELATION)
+        found: float | None = self._made(Run(0, case), stop)["window_correlation"]
+        return found
+
+    def _made(self, run: Run, stop: threading.Event) -> Row:
+        """Row of a run, made here or on the cluster, until the event is set."""
+
+        def watch(_reached_s: float, _duration_s: float) -> None:
+            check_stop(stop)
+
+        check_stop(stop)
+        if self.runner.options.dask is None:
+            return self.runner.make(run, watch, self.part_bytes)
+        return _on_cluster(self.runner, run, stop)
 
     def _row(self, target: Target, answer: Answer) -> Row:
         mix, bdp, size = self.mix, self.mix.bdp_packets, answer.bracket.high
