@@ -51,7 +51,7 @@ def test_a_result() -> None:
     [
         ("utilization", "1", ("Utilization (%)", 100)),
         ("reverse_utilization", "1", ("Utilization, reverse (%)", 100)),
-        ("links.edge.loss_rate", "1", ("Loss of edge (%)", 100)),
+        ("links.edge.loss_rate", "1", ("Loss of link edge (%)", 100)),
         ("throughput_bps", "bit/s", ("Throughput (Mbit/s)", 1e-6)),
         ("p99_rtt_s", "s", ("p99 RTT (ms)", 1e3)),
         ("max_queue_packets", "packets", ("Max queue (packets)", 1)),
