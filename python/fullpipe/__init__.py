@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fullpipe.experiments.conform import Conformance, conform
     from fullpipe.experiments.duel import Duel, duel
     from fullpipe.experiments.evaluate import Card, Statement, evaluate
+    from fullpipe.experiments.explain import Explanation, explain
     from fullpipe.experiments.search import Search, search
     from fullpipe.experiments.sizing import Sizing, size
     from fullpipe.experiments.sweep import Sweep, sweep
@@ -56,6 +57,7 @@ __all__ = [
     "Comparison",
     "Conformance",
     "Duel",
+    "Explanation",
     "ExternalFlow",
     "FullpipeError",
     "InputError",
@@ -83,6 +85,7 @@ __all__ = [
     "conform",
     "duel",
     "evaluate",
+    "explain",
     "models",
     "packet_algorithm",
     "queues",
@@ -111,6 +114,7 @@ _HOMES = {
     "experiments.conform": ("Conformance", "conform"),
     "experiments.duel": ("Duel", "duel"),
     "experiments.evaluate": ("Card", "Statement", "evaluate"),
+    "experiments.explain": ("Explanation", "explain"),
     "experiments.search": ("Search", "search"),
     "experiments.sizing": ("Sizing", "size"),
     "experiments.sweep": ("Sweep", "sweep"),

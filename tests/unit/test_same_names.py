@@ -35,6 +35,9 @@ KERNEL = {"kernel"}
 OWN_SEEDS = {"seeds", "engine", "kernel"}
 """`search` has fixed seeds in each phase, and runs the simulator."""
 
+MODELS = {*OWN_SEEDS, "dask"}
+"""`explain` does that too, on this machine, because its runs return series."""
+
 FUNCTIONS: dict[str, tuple[Callable[..., object], set[str]]] = {
     "run": (fullpipe.run, ONE_RUN),
     "compare": (fullpipe.compare, set()),
@@ -46,6 +49,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], set[str]]] = {
     "check": (fullpipe.check, SUITE),
     "conform": (fullpipe.conform, RULES),
     "search": (fullpipe.search, OWN_SEEDS),
+    "explain": (fullpipe.explain, MODELS),
 }
 
 HIDDEN_COMMANDS = {"linux run": {*ONE_RUN, "memory", "engine"}}
@@ -84,7 +88,9 @@ def test_commands_take_the_same_options(name: str) -> None:
     assert tuple(form.choices) == FORMATS == ("table", "csv", "json", "markdown", "latex")
 
 
-@pytest.mark.parametrize("name", ["sweep", "duel", "compare", "size", "evaluate", "reproduce", "check", "search"])
+@pytest.mark.parametrize(
+    "name", ["sweep", "duel", "compare", "size", "evaluate", "reproduce", "check", "search", "explain"]
+)
 def test_a_command_and_its_function_agree(name: str) -> None:
     arguments = inspect.signature(inspect.unwrap(FUNCTIONS[name][0])).parameters
     shared = {each for each in options(name) if each in FUNCTION}
@@ -102,7 +108,10 @@ def test_help_texts_of_shared_options_are_equal() -> None:
     [
         fullpipe.Result,
         Outcome,
-        *(getattr(fullpipe, name) for name in ("Comparison", "Duel", "Sweep", "Sizing", "Card", "Search")),
+        *(
+            getattr(fullpipe, name)
+            for name in ("Comparison", "Duel", "Sweep", "Sizing", "Card", "Search", "Explanation")
+        ),
     ],
 )
 def test_results_have_the_same_methods(kind: type) -> None:

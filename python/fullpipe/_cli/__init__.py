@@ -30,6 +30,7 @@ COMMANDS = {
     "conform": "Check a controller by the rules of RFC 9438 or a draft.",
     "size": "Find the smallest buffer that meets a target, such as a utilization.",
     "sweep": "Run a scenario with many settings and seeds.",
+    "explain": "Explain a measurement: find the path that gives its metrics.",
     "search": "Search the network on which an algorithm does worst, and shrink it.",
     "score": "Score a written controller on held-out paths, in a process with limits.",
     "algorithms": "List the algorithms, their papers and parameters.",

@@ -1,0 +1,45 @@
+"""``fullpipe explain``."""
+
+from __future__ import annotations
+
+import click
+
+from fullpipe._cli.output import note, progress_bar
+from fullpipe._cli.results import Output, memory_option, output_options, workers_option
+from fullpipe.experiments.explain import explain
+
+__all__ = ["command"]
+
+
+@click.command("explain")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--budget", default="60 s", show_default=True, metavar="TIME", help="Wall time of the fit.")
+@click.option("--interval", metavar="TIME", help="Time between samples of ss, for a file without times, e.g. 100ms.")
+@workers_option
+@memory_option
+@output_options(
+    "Plot the measured and the simulated series into FILE (.png, .svg or .pdf).",
+    "Write scenario.toml, report.md, overlay.png, explain.json and Parquet tables into DIR.",
+)
+def command(
+    files: tuple[str, ...], budget: str, interval: str | None, workers: int | None, memory: str | None, output: Output
+) -> int:
+    """Explain a measurement in FILE: find a path whose simulation gives its metrics, or say that none does.
+
+    FILE is a measurement of ss -tin, iperf3 -J, or flent, or a directory with a result of fullpipe. Its content decides
+    the format.
+    """
+    output.check()
+    with progress_bar("explain", "s") as progress:
+        found = explain(
+            *files,
+            budget=budget,
+            interval=interval,
+            out=output.out,
+            workers=workers,
+            memory=memory,
+            progress=progress,
+        )
+    for warning in found.warnings:
+        note(f"warning: {files[0]}: {warning}")
+    return output.deliver(found, saved=True)

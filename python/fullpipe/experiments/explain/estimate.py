@@ -1,0 +1,110 @@
+"""First estimates of rate, base RTT, and buffer from a measurement, and the candidates of a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fullpipe.experiments.explain.observation import Observation, Values
+from fullpipe.experiments.explain.path import Candidate, Params
+from fullpipe.registry import algorithms
+
+__all__ = ["Estimate", "estimate"]
+
+ALGORITHMS = ("reno", "cubic", "bbr", "bbr3", "vegas")
+"""Algorithms that are tried where the metadata names none. Linux calls NewReno "reno"."""
+
+NAMES = {"reno": "newreno"}
+"""Our names of Linux's algorithms."""
+
+QUEUES = {
+    "codel": "codel",
+    "fq_codel": "fq-codel",
+    "pie": "pie",
+    "pfifo_fast": "drop-tail",
+    "pfifo": "drop-tail",
+    "bfifo": "drop-tail",
+}
+"""Our names of Linux's queueing disciplines."""
+
+LEAST_BIN_S = 0.1
+
+AQM_DELAY_S = 0.015
+"""Median queueing delay above which no active queue is tried."""
+
+MOST_PACKETS = 3000.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """First estimate.
+
+    Attributes:
+        params: Values that the search starts from.
+        candidates: Models to fit.
+        busy: Fraction of the time in which the link has a queue; None without RTTs.
+        change_s: Time of the largest shift of the rate; None if there is none above 5 %.
+    """
+
+    params: Params
+    candidates: list[Candidate]
+    busy: float | None
+    change_s: float | None
+
+
+def estimate(seen: Observation) -> Estimate:
+    """Estimates of a path from an observation."""
+    trace = seen.trace
+    least = seen.least_rtt_s or 0.05
+    width = max(LEAST_BIN_S, 2 * least, 2 * seen.interval_s)
+    edges = np.arange(seen.begin_s, seen.begin_s + seen.span_s + width / 2, width)
+    rates = 8 * np.diff(np.interp(edges, trace.acked_at, trace.acked)) / width
+    busy = None
+    chosen = rates
+    delays = trace.rtt - least
+    if len(trace.rtt):
+        limit = max(0.001, min(0.1 * least, 0.0025))
+        queued = np.interp(edges[1:], trace.rtt_at, trace.rtt) >= least + limit
+        busy = float(np.mean(queued))
+        chosen = rates[queued] if queued.sum() >= 5 else rates
+    wire = seen.packet / seen.mss
+    # The 95th percentile of the delivery rate; means over 5 bins even out bursts of ACKs.
+    smooth = np.convolve(chosen, np.ones(5) / 5, mode="valid") if len(chosen) >= 5 else chosen
+    rate = max(10e3, float(np.percentile(smooth, 95)) * wire)
+    packet_s = 8 * seen.packet / rate
+    base = max(0.2 * least, least - packet_s)
+    delay = float(np.percentile(delays, 95)) if len(delays) else least
+    params = Params(rate, base, float(np.clip(delay * rate / 8 / seen.packet, 2.0, MOST_PACKETS)))
+    return Estimate(params, _candidates(seen, delays), busy, _change(rates, width))
+
+
+def _candidates(seen: Observation, delays: Values) -> list[Candidate]:
+    known = set(algorithms())
+    own = NAMES.get(seen.algorithm or "", seen.algorithm)
+    names = [own] if own in known else [NAMES.get(each, each) for each in ALGORITHMS]
+    queue = QUEUES.get(seen.queue or "")
+    queues = [queue] if queue else ["drop-tail"]
+    if queue is None and len(delays) and float(np.median(delays)) < AQM_DELAY_S:
+        queues.append("codel")
+    return [Candidate(str(name), each) for each in queues for name in names]
+
+
+def _change(rates: Values, width: float) -> float | None:
+    """Best single split of the rate by the sum of squares, with a penalty of 3 log n."""
+    count = len(rates)
+    skip = count // 8  # slow start is no change of the path
+    values = rates[skip:]
+    if len(values) < 16:
+        return None
+    variance = float(np.var(np.diff(values))) / 2
+    total = float(np.sum((values - values.mean()) ** 2))
+    gains = {}
+    for i in range(5, len(values) - 5):
+        parts = values[:i], values[i:]
+        gains[i] = total - sum(float(np.sum((part - part.mean()) ** 2)) for part in parts)
+    best = max(gains, key=lambda i: gains[i])
+    before, after = values[:best].mean(), values[best:].mean()
+    if gains[best] < 3 * np.log(len(values)) * max(variance, 1.0) or abs(after / max(before, 1.0) - 1) < 0.05:
+        return None
+    return float((skip + best) * width)

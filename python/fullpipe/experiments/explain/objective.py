@@ -1,0 +1,158 @@
+"""Distance of simulated metrics from measured ones, and the verdict on the best model.
+
+Seeds of a run move a metric by a few percent. `SIGMAS` are these movements, so that a distance of 1 a metric is what
+seeds alone give. The verdict has a band of its own for each metric (`TOLERANCES`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fullpipe.experiments.explain.observation import Metrics, Values
+
+__all__ = ["MOST_J", "Judged", "Verdict", "Window", "distance", "judge"]
+
+SIGMAS = {
+    "goodput_bps": 0.01,
+    "min_rtt_s": 0.01,
+    "p50_rtt_s": 0.03,
+    "p95_rtt_s": 0.03,
+    "mean_in_flight_bytes": 0.04,
+    "retransmits": 0.3,
+    "ce": 0.3,
+}
+"""Standard deviations of the logarithms of metrics."""
+
+WINDOW_SIGMA = 0.05
+
+TOLERANCES = {
+    "goodput_bps": 0.03,
+    "min_rtt_s": 0.03,
+    "p50_rtt_s": 0.06,
+    "p95_rtt_s": 0.08,
+    "mean_in_flight_bytes": 0.08,
+    "retransmits": 0.35,
+    "ce": 0.35,
+}
+"""Width of the band of each metric beyond the simulated runs, as a logarithm."""
+
+WINDOW_TOLERANCES = {"goodput_bps": 0.05, "mean_rtt_s": 0.06}
+
+OFFSETS = {"retransmits": 5.0, "ce": 5.0}
+"""Added to counts before their logarithm is taken: 0 and 1 differ little."""
+
+MOST_J = 20.0
+"""Distance from which a model explains nothing."""
+
+MOST_OUTSIDE = 1
+"""Values of windows 2 to 8 that may be outside."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A metric of the verdict, in its unit."""
+
+    id: str
+    measured: float
+    simulated: float
+    low: float
+    high: float
+    tolerance: float
+
+    @property
+    def inside(self) -> bool:
+        """Whether the measured value is inside the band."""
+        return self.low <= self.measured <= self.high
+
+
+@dataclass(frozen=True)
+class Window:
+    """A metric of one window."""
+
+    from_s: float
+    until_s: float
+    metric: str
+    measured: float
+    low: float
+    high: float
+
+    @property
+    def inside(self) -> bool:
+        """Whether the measured value is inside the band."""
+        return self.low <= self.measured <= self.high
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Comparison of a measurement with a model."""
+
+    metrics: list[Judged]
+    windows: list[Window]
+    distance: float
+
+    @property
+    def outside(self) -> list[Window]:
+        """Windows 2 to 8 that are outside, in order of time."""
+        return sorted((each for each in self.windows if not each.inside and each.from_s > 0), key=lambda w: w.from_s)
+
+    @property
+    def explained(self) -> bool:
+        """Whether the model explains the measurement."""
+        inside = all(each.inside for each in self.metrics)
+        return inside and len(self.outside) <= MOST_OUTSIDE and self.distance <= MOST_J
+
+
+def distance(measured: Metrics, simulated: Sequence[Metrics]) -> float:
+    """Sum over the metrics of the squared mean logarithmic difference, in units of `SIGMAS`."""
+    total = 0.0
+    for name, value in measured.values.items():
+        differences = [_log(name, each.values.get(name, 0.0)) - _log(name, value) for each in simulated]
+        total += (math.fsum(differences) / len(differences) / SIGMAS[name]) ** 2
+    for own, others in (
+        (measured.goodput, [each.goodput for each in simulated]),
+        (measured.rtt, [each.rtt for each in simulated]),
+    ):
+        if len(own) and all(len(each) == len(own) for each in others):
+            logs = np.mean([_logs(np.sort(each)) for each in others], axis=0)
+            total += float(np.mean(((logs - _logs(np.sort(own))) / WINDOW_SIGMA) ** 2))
+    return total
+
+
+def judge(measured: Metrics, simulated: Sequence[Metrics], span_s: float) -> Verdict:
+    """Verdict over runs that the fit did not use."""
+    judged = []
+    for name, value in measured.values.items():
+        logs = [_log(name, each.values.get(name, 0.0)) for each in simulated]
+        low, high = (_linear(name, edge) for edge in (min(logs) - TOLERANCES[name], max(logs) + TOLERANCES[name]))
+        middle = _linear(name, math.fsum(logs) / len(logs))
+        judged.append(Judged(name, value, middle, low, high, TOLERANCES[name]))
+    windows = []
+    for metric, own, others in (
+        ("goodput_bps", measured.goodput, [each.goodput for each in simulated]),
+        ("mean_rtt_s", measured.rtt, [each.rtt for each in simulated]),
+    ):
+        width = span_s / max(1, len(own))
+        for i, value in enumerate(own):
+            some = [float(each[i]) for each in others if len(each) == len(own)]
+            if some:
+                factor = math.exp(WINDOW_TOLERANCES[metric])
+                windows.append(
+                    Window(i * width, (i + 1) * width, metric, float(value), min(some) / factor, max(some) * factor)
+                )
+    return Verdict(judged, windows, distance(measured, simulated))
+
+
+def _log(name: str, value: float) -> float:
+    return math.log(max(1e-12, value + OFFSETS.get(name, 0.0)))
+
+
+def _linear(name: str, log: float) -> float:
+    return math.exp(log) - OFFSETS.get(name, 0.0)
+
+
+def _logs(values: Values) -> Values:
+    return np.log(np.maximum(values, 1e-12))

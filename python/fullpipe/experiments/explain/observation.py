@@ -1,0 +1,245 @@
+"""Observation: the flow of a measurement that a fit explains, as arrays, and its metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fullpipe._util.plain import Tree
+from fullpipe.errors import InputError
+from fullpipe.measurements import Measurement
+
+__all__ = ["WINDOWS", "Metrics", "Observation", "Trace", "Values", "metrics_of", "observe"]
+
+Values = NDArray[np.float64]
+
+WINDOWS = 8
+"""Parts of the time that are compared one by one."""
+
+LEAST_SAMPLES = 16
+"""Samples that a fit requires, at least."""
+
+START_S = 2.0
+"""A flow whose first sample has less data than this time of its goodput is observed from its start."""
+
+FROM_START = ("fullpipe", "iperf3")
+"""Formats whose times count from the start of the flow."""
+
+MTU, MSS, HEADERS = 1500, 1448, 52
+"""Sizes in bytes where the measurement has none: Ethernet, IPv4 and TCP with timestamps."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Series of a flow. Times are seconds since its start, or since the first sample where that is not in the file.
+
+    Attributes:
+        acked_at, acked: Times, and payload acknowledged by then, in bytes.
+        rtt_at, rtt: Times and RTTs, in seconds.
+        flight_at, flight: Times, and data in flight (or the congestion window), in bytes.
+        retransmits: Retransmissions of the whole time; None where unknown.
+        ce: CE marks of the whole time; None where unknown.
+    """
+
+    acked_at: Values
+    acked: Values
+    rtt_at: Values
+    rtt: Values
+    flight_at: Values
+    flight: Values
+    retransmits: float | None = None
+    ce: float | None = None
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Metrics of a trace.
+
+    Attributes:
+        values: Metrics by id; those that the trace lacks are missing.
+        goodput: Goodput of each window, bit/s.
+        rtt: Mean RTT of each window, seconds; empty without RTTs.
+    """
+
+    values: dict[str, float]
+    goodput: Values
+    rtt: Values
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What is known of a flow.
+
+    Attributes:
+        trace: Its series.
+        begin_s: Time of the first sample since the start of the flow, or 0 where the start is not in the file.
+        span_s: Time from the first to the last sample.
+        interval_s: Typical time between two samples.
+        mss: Payload of a full packet, in bytes.
+        header: Headers of a full packet, in bytes.
+        algorithm: Algorithm by the metadata; None where unknown.
+        queue: Queue of the bottleneck by the metadata; None where unknown.
+        from_start: Whether the first sample is near the start of the flow.
+        uses_cwnd: Whether `Trace.flight` is the congestion window.
+        has_samples: Whether RTTs are samples, and not smoothed.
+        least_rtt_s: Smallest RTT, also of the kernel's own minimum.
+        has_handshake: Whether that minimum includes the handshake, when the queue was empty.
+        limited: Fraction of the samples in which the application or the receiver limited the flow.
+    """
+
+    trace: Trace
+    begin_s: float
+    span_s: float
+    interval_s: float
+    mss: int
+    header: int
+    algorithm: str | None
+    queue: str | None
+    from_start: bool
+    uses_cwnd: bool
+    has_samples: bool
+    least_rtt_s: float | None
+    has_handshake: bool
+    limited: float
+
+    @property
+    def packet(self) -> int:
+        """Size of a full packet, in bytes."""
+        return self.mss + self.header
+
+    def until(self, span_s: float) -> Observation:
+        """The first part of the observation."""
+        trace = self.trace
+        parts: Tree = {}
+        for name in ("acked", "rtt", "flight"):
+            at, values = getattr(trace, f"{name}_at"), getattr(trace, name)
+            kept = at <= self.begin_s + span_s
+            parts |= {f"{name}_at": at[kept], name: values[kept]}
+        shorter = replace(trace, **parts, retransmits=None, ce=None)
+        return replace(self, trace=shorter, span_s=span_s)
+
+
+def observe(measurement: Measurement, name: str) -> Observation:
+    """Observation of the flow that sent most.
+
+    Raises:
+        InputError: There is no flow with a sender's metrics, or too few samples.
+    """
+    flows = measurement.flows.to_pylist()
+    chosen = [each for each in flows if each["protocol"] in ("tcp", "quic") and each["direction"] != "in"]
+    if not chosen:
+        packets = len(measurement.packets)
+        kinds = sorted({f"{each['protocol'].upper()} flows" for each in flows})
+        found = f"{packets} packets" if packets else " and ".join(kinds) or "no flows"
+        raise InputError(f"{name}: explain requires a TCP or QUIC sender; found {found}")
+    samples = {each["flow"]: measurement.of_flow(each["flow"]) for each in chosen}
+    flow = max(chosen, key=lambda each: _last(samples[each["flow"]], "acked_bytes") or 0.0)
+    rows = samples[flow["flow"]]
+    known = [row for row in rows if row["acked_bytes"] is not None]
+    if len(known) < LEAST_SAMPLES:
+        why = f"not enough data: {len(known)} samples with acknowledged bytes (allowed: at least {LEAST_SAMPLES})"
+        raise InputError(f"{name}: {why}")
+    return _observation(flow, rows, known, measurement)
+
+
+def _observation(flow: Tree, rows: list[Tree], known: list[Tree], measurement: Measurement) -> Observation:
+    first, end = known[0]["t_s"], known[-1]["t_s"]
+    mss = flow["mss_bytes"] or MSS
+    least = [row[key] for row in rows for key in ("rtt_s", "min_rtt_s") if row[key]]
+    data = known[0]["acked_bytes"]
+    goodput = max(1.0, (known[-1]["acked_bytes"] - data) / max(1e-9, end - first))
+    from_start = data < START_S * goodput
+    start = first
+    if from_start:
+        # Slow start doubles the initial window of 10 packets each RTT.
+        began = first - (min(least) if least else 0.0) * math.log2(1 + data / (10 * mss))
+        start = 0.0 if measurement.metadata["format"] in FROM_START and first < START_S else began
+    uses_cwnd = all(row["in_flight_bytes"] is None for row in rows)
+    flight = "cwnd_bytes" if uses_cwnd else "in_flight_bytes"
+    acked_at, acked = _series(known, "acked_bytes", start)
+    rtt_at, rtt = _series(rows, "rtt_s", start)
+    flight_at, in_flight = _series(rows, flight, start)
+    trace = Trace(acked_at, acked, rtt_at, rtt, flight_at, in_flight, _count(rows, "retransmits"), _count(rows, "ce"))
+    header = flow["header_bytes"] or (HEADERS if flow["mss_bytes"] is None else max(40, MTU - mss))
+    limited = [row["limited"] in ("app", "rwnd", "sndbuf") for row in known]
+    return Observation(
+        trace,
+        first - start,
+        end - first,
+        float(np.median(np.diff(acked_at))),
+        mss,
+        header,
+        flow["algorithm"],
+        _queue(measurement),
+        from_start=from_start,
+        uses_cwnd=uses_cwnd,
+        has_samples=any(row["rtt_kind"] == "sample" for row in rows),
+        least_rtt_s=min(least) if least else None,
+        has_handshake=from_start and any(row["min_rtt_s"] for row in rows),
+        limited=sum(limited) / len(limited),
+    )
+
+
+def metrics_of(trace: Trace, begin_s: float, span_s: float, *, has_samples: bool = True) -> Metrics:
+    """Metrics of a trace.
+
+    Args:
+        trace: The series.
+        begin_s: Begin of the time that counts.
+        span_s: Its length.
+        has_samples: Whether RTTs are samples; a minimum of smoothed ones says nothing.
+    """
+    edges = np.linspace(begin_s, begin_s + span_s, WINDOWS + 1)
+    at_edges = np.interp(edges, trace.acked_at, trace.acked)
+    goodput = 8 * np.diff(at_edges) / np.diff(edges)
+    values = {"goodput_bps": float(8 * (at_edges[-1] - at_edges[0]) / span_s)}
+    windows: Values = np.empty(0)
+    if len(trace.rtt) >= LEAST_SAMPLES:
+        if has_samples:
+            values["min_rtt_s"] = float(trace.rtt.min())
+        values["p50_rtt_s"], values["p95_rtt_s"] = (float(each) for each in np.percentile(trace.rtt, (50, 95)))
+        windows = _means(trace.rtt_at, trace.rtt, edges)
+    if len(trace.flight) >= LEAST_SAMPLES:
+        values["mean_in_flight_bytes"] = float(trace.flight.mean())
+    for name in ("retransmits", "ce"):
+        if (count := getattr(trace, name)) is not None:
+            values[name] = count
+    return Metrics(values, goodput, windows)
+
+
+def _means(at: Values, values: Values, edges: Values) -> Values:
+    """Means of the values between edges; of an interval without values, the mean of all."""
+    places = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, WINDOWS - 1)
+    counts = np.bincount(places, minlength=WINDOWS)
+    sums = np.bincount(places, weights=values, minlength=WINDOWS)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), values.mean())
+
+
+def _series(rows: Sequence[Tree], key: str, start: float) -> tuple[Values, Values]:
+    found = [(row["t_s"] - start, row[key]) for row in rows if row[key] is not None]
+    table: Any = np.array(found, dtype=float).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+def _last(rows: Sequence[Tree], key: str) -> float | None:
+    return next((row[key] for row in reversed(rows) if row[key] is not None), None)
+
+
+def _count(rows: Sequence[Tree], key: str) -> float | None:
+    """Growth of a counter. A single value, at the end, counts from the start."""
+    known = [(i, row[key]) for i, row in enumerate(rows) if row[key] is not None]
+    if not known:
+        return None
+    first = known[0][1] if len(known) > 1 and known[0][0] < len(rows) - 1 else 0.0
+    return max(0.0, float(known[-1][1] - first))
+
+
+def _queue(measurement: Measurement) -> str | None:
+    """Queue of the only link that the metadata has."""
+    queues = {each["queue"] for each in measurement.links.to_pylist() if each["queue"]}
+    return queues.pop() if len(queues) == 1 else None

@@ -1,0 +1,162 @@
+"""Explanations of measurements: estimates, distances, verdicts, and whole fits of simulated measurements."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fullpipe
+from fullpipe.errors import InputError
+from fullpipe.experiments.explain.estimate import estimate
+from fullpipe.experiments.explain.fit import Range
+from fullpipe.experiments.explain.objective import distance, judge
+from fullpipe.experiments.explain.observation import Metrics, Trace, metrics_of, observe
+from fullpipe.measurements import Measurement
+from fullpipe.measurements.own import from_result
+from fullpipe.measurements.schema import Builder
+
+
+def measured(duration: str = "12 s", algorithm: str = "cubic", **link: object) -> Measurement:
+    """Measurement of a simulated flow whose algorithm is not in the metadata."""
+    link = {"name": "l", "rate": "5 Mbit/s", "delay": "10 ms", "buffer": "25 packets", **link}
+    flow = {"algorithm": algorithm, "host": "linux", "processing_time": "100 us"}
+    scenario = fullpipe.Scenario(
+        duration=duration, series_interval="50 ms", packet_size=1500, seed=77, links=[link], flows=[flow]
+    )
+    return from_result(fullpipe.run(scenario))
+
+
+def named(measurement: Measurement, algorithm: str | None) -> Measurement:
+    flows = measurement.flows
+    place = flows.schema.get_field_index("algorithm")
+    column: Any = pa.array([algorithm] * len(flows), pa.string())
+    return replace(measurement, flows=flows.set_column(place, flows.schema.field(place), column))
+
+
+def test_goodput_and_rtt_of_windows() -> None:
+    at = np.arange(0.0, 8.01, 0.1)
+    # 1000 bytes per second in the first half, 2000 in the second; the RTT grows by 1 s a second.
+    acked = np.where(at <= 4, 1000 * at, 4000 + 2000 * (at - 4))
+    found = metrics_of(Trace(at, acked, at, at + 1, at, 0 * at + 5), 0.0, 8.0)
+    assert found.goodput == pytest.approx([8000.0] * 4 + [16000.0] * 4)
+    assert found.values["goodput_bps"] == pytest.approx(12000)
+    assert found.values["min_rtt_s"] == 1
+    assert found.values["p50_rtt_s"] == pytest.approx(5)
+    assert found.values["mean_in_flight_bytes"] == 5
+    assert found.rtt[:2] == pytest.approx([1.45, 2.45], abs=0.06)
+
+
+def metrics(goodput: float, retransmits: float = 0.0) -> Metrics:
+    values = {"goodput_bps": goodput, "retransmits": retransmits}
+    return Metrics(values, np.full(8, goodput), np.empty(0))
+
+
+def test_distance_is_in_units_of_the_metrics_standard_deviations() -> None:
+    # A goodput 2 % higher is 2 sigma, and its windows 0.4: 4 + 0.16. Counts have an offset of 5.
+    assert distance(metrics(100), [metrics(100 * math.exp(0.02))]) == pytest.approx(4.16)
+    assert distance(metrics(100, 5), [metrics(100, 5 * math.exp(0.3) * 2 - 5)]) == pytest.approx(1.0)
+    assert distance(metrics(100), [metrics(100 * math.exp(0.02)), metrics(100 * math.exp(-0.02))]) < 1e-9
+
+
+def test_verdict_has_a_band_beyond_the_runs() -> None:
+    runs = [metrics(102), metrics(104)]
+    for goodput, explained in ((102 * math.exp(-0.029), True), (102 * math.exp(-0.031), False), (107, True)):
+        assert judge(metrics(goodput), runs, 8.0).explained is explained
+    late = metrics(103)
+    late.goodput[5:7] = 80
+    found = judge(late, runs, 8.0)
+    assert not found.explained
+    assert (found.outside[0].from_s, found.outside[0].until_s) == (5, 6)
+    late.goodput[6] = 103
+    assert judge(late, runs, 8.0).explained  # one value of a window may be outside
+
+
+def test_a_distant_model_explains_nothing() -> None:
+    found = judge(metrics(100), [metrics(95), metrics(110)], 8.0)
+    assert all(each.inside for each in found.metrics)
+    assert not found.outside
+    assert found.explained
+    # A mean 5 % too high is 5 sigma: 25 and more, though the band of the runs has the value.
+    assert not judge(metrics(100), [metrics(99), *[metrics(106)] * 8], 8.0).explained
+
+
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [
+        (Range(1, 1.4, False, False), "determined"),
+        (Range(1, 1.6, False, False), "not determined"),
+        (Range(1, 1.4, True, False), "bounded"),
+        (Range(1, 1.4, True, True), "not determined"),
+    ],
+)
+def test_status_of_a_range(found: Range, status: str) -> None:
+    assert found.status == status
+
+
+def test_estimates() -> None:
+    seen = observe(measured(), "x")
+    found = estimate(seen)
+    assert found.params.rate_bps == pytest.approx(5e6, rel=0.03)
+    assert seen.from_start
+    assert found.params.base_rtt_s >= 0.02
+    assert found.change_s is None
+    changed = estimate(observe(measured(schedule=[{"at": "6 s", "rate": "3 Mbit/s"}]), "x"))
+    assert changed.change_s == pytest.approx(6, abs=0.5)
+
+
+def test_candidates_follow_the_metadata() -> None:
+    own = measured()
+    assert [each.algorithm for each in estimate(observe(own, "x")).candidates] == ["cubic"]
+    assert estimate(observe(named(own, "reno"), "x")).candidates[0].algorithm == "newreno"
+    names = {each.algorithm for each in estimate(observe(named(own, None), "x")).candidates}
+    assert names == {"newreno", "cubic", "bbr", "bbr3", "vegas"}
+
+
+def test_measurements_without_a_sender_are_refused() -> None:
+    builder = Builder({"format": "flent"})
+    builder.add("flows", flow=0, name="Ping", protocol="icmp", direction="out")
+    with pytest.raises(InputError, match=r"x: explain requires a TCP or QUIC sender; found ICMP flows"):
+        observe(builder.build(), "x")
+    builder.add("flows", flow=1, name="TCP", protocol="tcp", direction="out")
+    builder.add("samples", t_s=0.0, flow=1, acked_bytes=5)
+    with pytest.raises(InputError, match=r"x: not enough data: 1 samples"):
+        observe(builder.build(), "x")
+
+
+def test_explains_a_simulated_flow(tmp_path: Path) -> None:
+    found = fullpipe.explain(measured(), budget="15 s", out=tmp_path / "out")
+    fit = found.fit
+    assert found.explained, found.sentences
+    assert fit["rate_bps"] == pytest.approx(5e6, rel=0.03)
+    assert fit["algorithm"] == "cubic"
+    assert fit["rate_bps_ci95"][0] <= 5e6 <= fit["rate_bps_ci95"][1]
+    full_s = fit["base_rtt_s"] + 8 * fit["buffer_bytes"] / fit["rate_bps"]
+    assert full_s == pytest.approx(0.02 + 25 * 12000 / 5e6, rel=0.04)
+    kept = json.loads((tmp_path / "out" / "explain.json").read_text())
+    assert {"kind", "scenario", "fit", "explained", "metrics", "windows", "not_determined", "next"} <= set(kept)
+    assert fullpipe.run(str(tmp_path / "out" / "scenario.toml")).flows["algorithm"].to_pylist() == ["cubic"]
+    assert (tmp_path / "out" / "overlay.png").stat().st_size > 10_000
+    assert any("--set links.l.queue=fq-codel" in line for line in found.sentences)
+
+
+def test_does_not_explain_a_rate_change() -> None:
+    found = fullpipe.explain(measured(schedule=[{"at": "6 s", "rate": "3.5 Mbit/s"}]), budget="12 s")
+    assert not found.explained
+    assert found.sentences[0].startswith("Not explained: ")
+    assert found.hint is not None
+    assert "rate" in found.hint
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["newreno", "cubic", "bbr"])
+def test_finds_the_algorithm(algorithm: str) -> None:
+    found = fullpipe.explain(named(measured("30 s", algorithm), None), budget="60 s")
+    assert found.explained, found.sentences
+    assert found.fit["algorithm"] == algorithm
