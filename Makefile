@@ -129,6 +129,7 @@ lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --package fullpipe-cc --package fullpipe-abi --package fullpipe-net --package fullpipe-sim --package fullpipe-kernel --no-deps --locked
+	$(PYTHON) docs/rust_examples.py
 
 lint-python: build prose-if-able
 	$(BIN)/ruff format --check .

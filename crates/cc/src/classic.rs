@@ -5,6 +5,22 @@ use crate::slow_start::{Policy, Sight};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
 
 /// Difference of one loss-driven algorithm from another: the increase of an ACK, and the reduction of a loss.
+///
+/// ```
+/// use fullpipe_cc::{Ack, Classic, CongestionControl, Flow, Response, Signal};
+///
+/// struct Aimd;
+///
+/// impl Response for Aimd {
+///     fn increase(&mut self, w: f64, _: &Flow, _: &Ack) -> f64 { 2.0 / w }
+///     fn decrease(&mut self, w: f64, _: &Flow, _: Signal) -> f64 { 0.75 * w }
+/// }
+///
+/// let (mut cc, flow) = (Classic::new(16.0, Aimd), Flow::at(0).cwnd_limited(true));
+/// cc.on_congestion(&flow, Signal::Loss);
+/// cc.on_ack(&flow, &Ack::of(1, 1.0));
+/// assert_eq!(cc.cwnd(), 12.0 + 2.0 / 12.0);
+/// ```
 pub trait Response {
     /// The part of the window that an ECN mark leaves with [`ABE`], if [`Response::decrease`] would leave less.
     const KEPT_WITH_ABE: f64 = 0.8;
@@ -40,6 +56,8 @@ pub trait Response {
 }
 
 /// Slow start, congestion avoidance and backoff (RFC 5681) around a [`Response`].
+///
+/// Example: see [`Response`].
 ///
 /// - Slow start while cwnd < ssthresh, of the kind chosen at construction ([`SlowStart`](crate::SlowStart)); the standard kind
 ///   adds one segment per unit of credit (RFC 5681 equation 2).

@@ -7,6 +7,27 @@ use crate::{Ack, Flow, Lost, Signal};
 use core::fmt::Display;
 
 /// A congestion control algorithm: what [`registry`](crate::registry) builds and a sender drives.
+///
+/// ```
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// struct Doubling(f64);
+///
+/// impl CongestionControl for Doubling {
+///     fn cwnd(&self) -> f64 { self.0 }
+///     fn ssthresh(&self) -> f64 { f64::INFINITY }
+///     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+///         if flow.may_grow(ack) { self.0 += ack.credit }
+///     }
+///     fn on_congestion(&mut self, _: &Flow, _: Signal) { self.0 = (self.0 / 2.0).max(1.0) }
+///     fn on_undo(&mut self, cwnd: f64, _: f64) { self.0 = self.0.max(cwnd) }
+/// }
+///
+/// let (mut cc, flow) = (Doubling(10.0), Flow::at(0).cwnd_limited(true));
+/// cc.on_ack(&flow, &Ack::of(1, 1.0));
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 5.5);
+/// ```
 pub trait CongestionControl {
     /// The congestion window in segments; at least 1.
     ///
@@ -104,6 +125,16 @@ pub trait CongestionControl {
 }
 
 /// How a connection begins. A plain number is its first window.
+///
+/// ```
+/// use fullpipe_cc::packets::{NewReno, PacketControl};
+/// use fullpipe_cc::{CongestionControl, Start, build};
+///
+/// let start = Start::from(10.0).segment_bytes(1200).seed(1);
+/// assert_eq!(build("cubic", &[], start)?.cwnd(), 10.0);
+/// assert_eq!(NewReno::new(&start).window_bytes(), 12_000);
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Start {

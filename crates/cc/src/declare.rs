@@ -7,30 +7,40 @@ use core::fmt::Debug;
 /// Parameters of one algorithm as the fields of a struct.
 ///
 /// A field that is an `Option` has a default that depends on a variant; `None` is that default.
+///
+/// ```
+/// use fullpipe_cc::algorithms::cubic::CubicParams;
+/// use fullpipe_cc::params::Value;
+/// use fullpipe_cc::{TypedParams, build_typed};
+///
+/// fn is_allowed<P: TypedParams>(params: &P) -> bool {
+///     build_typed(params, 10.0).is_ok()
+/// }
+/// let params = CubicParams { beta: 0.85, ..CubicParams::default() };
+/// assert!(is_allowed(&params) && params.values().as_ref().contains(&("beta", Value::Number(0.85))));
+/// assert_eq!(CubicParams::INFO.name, "cubic");
+/// ```
 pub trait TypedParams: Clone + Debug + Default + PartialEq {
     /// Registry entry of the algorithm.
     const INFO: &'static Info;
-
-    /// List that [`TypedParams::values`] returns.
-    type Values: AsRef<[(&'static str, Value)]>;
 
     /// Values that hold with `params`. Every field has one, also an `Option`.
     fn read(params: &Params) -> Self;
 
     /// Values that are given, in the order of [`Info::params`].
-    fn values(&self) -> Self::Values;
+    fn values(&self) -> impl AsRef<[(&'static str, Value)]>;
 }
 
 /// List of at most `N` given parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Given<const N: usize> {
+pub(crate) struct Given<const N: usize> {
     values: [(&'static str, Value); N],
     count: usize,
 }
 
 impl<const N: usize> Given<N> {
     /// List of the fields that have a value.
-    pub(crate) fn of(fields: [(&'static str, Option<Value>); N]) -> Given<N> {
+    pub fn of(fields: [(&'static str, Option<Value>); N]) -> Given<N> {
         let mut given = Given { values: [("", Value::Flag(false)); N], count: 0 };
         for (name, value) in fields {
             if let Some(value) = value {
@@ -127,11 +137,12 @@ macro_rules! choices {
 /// Declares a struct of parameters, and its entries of the registry as the constant `PARAMS`.
 ///
 /// A line is `NAME: TYPE = MAKE(ARGUMENTS), UNIT, MEANING, SOURCE;`, where `MAKE` is a constructor of [`Param`](crate::params::Param), with the
-/// defaults of variants behind it where there are any; or `NAME: TYPE = CONSTANT;` for an entry that several algorithms have.
+/// defaults of variants behind it where there are any; or `NAME: TYPE = CONSTANT;` for an entry that several algorithms have. A struct
+/// in a private module names the public path of its module: `struct NAME for INFO in "PATH"`.
 macro_rules! params {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $config:ident for $info:ident {
+        $vis:vis struct $config:ident for $info:ident $(in $home:literal)? {
             $($field:ident: $type:ty = $make:ident $((
                 $($arg:expr),*), $unit:literal, $doc:literal, $source:literal $(, { $($variant:literal: $value:expr),+ })?
             )?;)*
@@ -141,6 +152,16 @@ macro_rules! params {
         ///
         /// A field's documentation ends with its declaration: `number(default, least, greatest)`, `flag(default)`, or `choice(names)`, of
         /// which the first is the default.
+        ///
+        /// ```
+        #[doc = concat!("use ", $crate::declare::home!($($home)?), "::", stringify!($config), ";")]
+        /// use fullpipe_cc::{CongestionControl, TypedParams, build, build_typed};
+        ///
+        #[doc = concat!("let params = ", stringify!($config), "::default();")]
+        #[doc = concat!("let named = build(", stringify!($config), "::INFO.name, params.values().as_ref(), 10.0)?;")]
+        /// assert_eq!((build_typed(&params, 10.0)?.cwnd(), named.cwnd()), (10.0, 10.0), "the first window");
+        /// # Ok::<(), fullpipe_cc::params::Error>(())
+        /// ```
         #[derive(Clone, Debug, PartialEq)]
         $vis struct $config {
             $(
@@ -176,17 +197,25 @@ macro_rules! params {
         impl $crate::declare::TypedParams for $config {
             const INFO: &'static $crate::params::Info = &$info;
 
-            type Values = $crate::declare::Given<{ <[&str]>::len(&[$(stringify!($field)),*]) }>;
-
             #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn read(params: &$crate::params::Params) -> $config {
                 $config { $($field: $crate::declare::TypedField::read(params, stringify!($field)),)* more_may_come: () }
             }
 
-            fn values(&self) -> Self::Values {
+            fn values(&self) -> impl AsRef<[(&'static str, $crate::params::Value)]> {
                 $crate::declare::Given::of([$((stringify!($field), $crate::declare::TypedField::value(&self.$field))),*])
             }
         }
+    };
+}
+
+/// Public path of the module of a struct of parameters: the one that is given, or the module that declares the struct.
+macro_rules! home {
+    () => {
+        module_path!()
+    };
+    ($path:literal) => {
+        $path
     };
 }
 
@@ -204,4 +233,4 @@ macro_rules! declared {
     };
 }
 
-pub(crate) use {choices, declared, params};
+pub(crate) use {choices, declared, home, params};

@@ -20,6 +20,15 @@ macro_rules! setters {
 }
 
 /// The sender's state, read-only, as it is after the event being reported.
+///
+/// ```
+/// use fullpipe_cc::{Ack, Flow};
+///
+/// let flow = Flow::at(50_000_000).delivered(1).flight_size(9).cwnd_limited(true);
+/// assert!(flow.may_grow(&Ack::of(1, 1.0)));
+/// assert!(!flow.in_recovery(true).may_grow(&Ack::of(1, 1.0)));
+/// assert!(!flow.cwnd_limited(false).may_grow(&Ack::of(1, 1.0)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Flow {
@@ -51,6 +60,18 @@ pub struct Flow {
 
 /// News of one ACK that moved the cumulative point or reports marks. Algorithms that take rate samples
 /// ([`CongestionControl::takes_rate_samples`](crate::CongestionControl::takes_rate_samples)) get every ACK that delivers anything.
+///
+/// ```
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, build};
+///
+/// let mut cc = build("newreno", &[], 10.0)?;
+/// let flow = Flow::at(50_000_000).cwnd_limited(true);
+/// cc.on_ack(&flow, &Ack::of(2, 1.0).rtt(Some(50_000_000)));
+/// assert_eq!(cc.cwnd(), 11.0, "an ACK counts once (RFC 5681)");
+/// cc.on_ack(&flow, &Ack::of(2, 2.0));
+/// assert_eq!(cc.cwnd(), 13.0, "or by its segments (RFC 3465)");
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Ack {
@@ -77,6 +98,15 @@ pub struct Ack {
 }
 
 /// How fast data arrived between two ACKs (draft-ietf-ccwg-bbr, section 4.1: RS).
+///
+/// ```
+/// use fullpipe_cc::{Ack, RateSample};
+///
+/// let rate = RateSample::new(20, Some(50_000_000)).segment(19).tx_in_flight(20);
+/// assert_eq!(rate.per_second(), Some(400.0), "20 segments in 50 ms");
+/// assert_eq!(Ack::of(20, 1.0).rate(Some(rate)).rate.unwrap().delivered, 20);
+/// assert_eq!(RateSample::new(20, None).per_second(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RateSample {
@@ -125,6 +155,17 @@ impl RateSample {
 }
 
 /// A segment found lost; for algorithms that take rate samples (draft-ietf-ccwg-bbr, section 5.5.10: P).
+///
+/// ```
+/// use fullpipe_cc::{CongestionControl, Flow, Lost, build};
+///
+/// let mut cc = build("bbr3", &[], 10.0)?;
+/// let lost = Lost::of(7).tx_in_flight(10).lost(2).delivered(8);
+/// assert!(cc.takes_rate_samples());
+/// cc.on_lost(&Flow::at(50_000_000).lost(2), &lost);
+/// assert_eq!(cc.cwnd(), 10.0, "the model answers once a round");
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
@@ -169,6 +210,17 @@ setters! {
 }
 
 /// Congestion, reported once per episode.
+///
+/// ```
+/// use fullpipe_cc::{CongestionControl, Flow, Signal, build};
+///
+/// for (signal, cwnd) in [(Signal::Loss, 10.0), (Signal::Ecn, 10.0), (Signal::Timeout, 1.0)] {
+///     let mut cc = build("newreno", &[], 20.0)?;
+///     cc.on_congestion(&Flow::at(0).cwnd_limited(true), signal);
+///     assert_eq!((cc.cwnd(), cc.ssthresh()), (cwnd, 10.0));
+/// }
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Signal {

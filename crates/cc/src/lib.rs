@@ -68,7 +68,7 @@ pub mod time;
 pub use at_least::AtLeast;
 pub use classic::{ABE, Classic, Response};
 pub use control::{CongestionControl, Start};
-pub use declare::{Given, TypedParams};
+pub use declare::TypedParams;
 pub use flow::{Ack, Flow, Lost, RateSample, Signal};
 pub use registry::{Controller, build, build_typed};
 pub use slow_start::SlowStart;

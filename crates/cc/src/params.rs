@@ -73,6 +73,16 @@ impl Info {
 }
 
 /// ECN that an algorithm is made for. The sender defines the kinds.
+///
+/// ```
+/// use fullpipe_cc::params::MadeForEcn;
+/// use fullpipe_cc::registry::find;
+///
+/// let ecn = |name| find(name).and_then(|info| info.ecn);
+/// assert_eq!(ecn("dctcp"), Some(MadeForEcn { kind: "accurate", ect: 0 }), "RFC 8257: ECT(0)");
+/// assert_eq!(ecn("prague").map(|ecn| ecn.ect), Some(1), "RFC 9331: ECT(1)");
+/// assert_eq!(ecn("cubic"), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MadeForEcn {
     /// The kind, by the name scenarios use.
@@ -82,6 +92,15 @@ pub struct MadeForEcn {
 }
 
 /// Congestion signal by which an algorithm sets its window. All but some models also answer losses.
+///
+/// ```
+/// use fullpipe_cc::params::Group;
+/// use fullpipe_cc::registry;
+///
+/// assert_eq!(registry::find("vegas").map(|info| info.group), Some(Group::Delay));
+/// let models = registry::ALL.iter().filter(|info| info.group == Group::Model);
+/// assert_eq!(models.map(|info| info.name).collect::<Vec<_>>(), ["bbr", "bbr3"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Group {
@@ -114,6 +133,16 @@ impl Group {
 }
 
 /// Parameter of an algorithm or a queue. More fields may come.
+///
+/// ```
+/// use fullpipe_cc::params::{Kind, Param, Unset, Value};
+///
+/// const GAIN: Param = Param::number("gain", 0.25, 0.0, 1.0, "Part of the error that is corrected.").unit("1/RTT");
+/// assert_eq!((GAIN.default, GAIN.unit), (Some(Value::Number(0.25)), "1/RTT"));
+/// assert_eq!(GAIN.kind, Kind::Number { min: 0.0, max: 1.0 });
+/// const MARK: Param = Param::time("mark", 0, 0, 100, "Delay that is marked.").unset(Unset::Word("off"));
+/// assert_eq!((MARK.unset, MARK.default), (Unset::Word("off"), None));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Param {
@@ -144,6 +173,8 @@ pub const VARIANT: &str = "variant";
 pub type Derived = fn(&Params) -> Value;
 
 /// Meaning of a parameter without a value.
+///
+/// Example: see [`Param`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unset {
     /// Never without a value.
@@ -239,6 +270,15 @@ impl PartialEq for Param {
 }
 
 /// Values that a parameter allows; bounds are allowed values.
+///
+/// ```
+/// use fullpipe_cc::params::{Kind, Value};
+///
+/// let kind = Kind::Choice(&["binary", "smooth"]);
+/// assert_eq!(kind.named("smooth"), Some(Value::Name("smooth")));
+/// assert!(kind.admits(Value::Name("binary")) && !kind.admits(Value::Name("other")));
+/// assert!(!Kind::Number { min: 0.1, max: 0.99 }.admits(Value::Number(1.5)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Plain number.
@@ -309,6 +349,8 @@ impl Kind {
 }
 
 /// Value of a parameter.
+///
+/// Example: see [`Params`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// For [`Kind::Number`].
@@ -328,6 +370,15 @@ pub enum Value {
 }
 
 /// Reason why a controller cannot be built.
+///
+/// ```
+/// use fullpipe_cc::build;
+/// use fullpipe_cc::params::{Error, Value};
+///
+/// assert_eq!(build("cubik", &[], 10.0).unwrap_err(), Error::UnknownAlgorithm("cubik"));
+/// let given = [("gamma", Value::Number(1.0))];
+/// assert_eq!(build("cubic", &given, 10.0).unwrap_err().to_string(), "unknown parameter \"gamma\"");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error<'a> {
@@ -362,6 +413,17 @@ impl fmt::Display for Error<'_> {
 impl core::error::Error for Error<'_> {}
 
 /// Values of all parameters of one algorithm or queue: those given, and defaults for the rest.
+///
+/// ```
+/// use fullpipe_cc::algorithms::cubic::CUBIC;
+/// use fullpipe_cc::params::{Params, Value};
+///
+/// let given = [("beta", Value::Number(0.85))];
+/// let params = Params::checked(&CUBIC, &given)?;
+/// assert_eq!((params.number("beta"), params.number("c")), (0.85, 0.4), "given, and the default of RFC 9438");
+/// assert!(Params::defaults(&CUBIC).flag("fast_convergence"));
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Params<'a> {
     owner: &'static str,

@@ -2,6 +2,14 @@
 //! All crates of the project that need random numbers use this generator.
 
 /// A stream of random numbers.
+///
+/// ```
+/// use fullpipe_cc::random::SplitMix64;
+///
+/// let mut random = SplitMix64::new(0);
+/// assert_eq!(random.bits(), 0xE220_A839_7B1D_CDAF, "as the reference implementation in C");
+/// assert_eq!(SplitMix64::new(7).bits(), SplitMix64::new(7).bits());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitMix64(u64);
 

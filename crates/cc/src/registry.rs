@@ -31,6 +31,18 @@ use crate::{Ack, Classic, CongestionControl, Flow, Lost, Signal, Start};
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $variant:ident($type:ty): $($info:path => $build:path),+;)+) => {
         /// Any algorithm, dispatched without a pointer.
+        ///
+        /// ```
+        /// use fullpipe_cc::{CongestionControl, Controller, Flow, Signal, build};
+        ///
+        /// let mut flows: Vec<Controller> = vec![build("newreno", &[], 20.0)?, build("cubic", &[], 20.0)?];
+        /// for cc in &mut flows {
+        ///     cc.on_congestion(&Flow::at(0).cwnd_limited(true), Signal::Loss);
+        /// }
+        /// assert_eq!((flows[0].cwnd(), flows[1].cwnd()), (10.0, 14.0));
+        /// assert!(matches!(flows[1], Controller::Cubic(_)));
+        /// # Ok::<(), fullpipe_cc::params::Error>(())
+        /// ```
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "there is no heap here; who needs small states boxes the large ones")]
         #[non_exhaustive]

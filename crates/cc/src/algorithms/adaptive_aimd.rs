@@ -54,6 +54,18 @@ params! {
 }
 
 /// Quantities from which adaptive AIMD computes beta.
+///
+/// ```
+/// use fullpipe_cc::algorithms::adaptive_aimd::{AdaptiveAimdParams, BetaEstimator};
+/// use fullpipe_cc::params::Value;
+/// use fullpipe_cc::{build, build_typed};
+///
+/// let params = AdaptiveAimdParams { estimator: BetaEstimator::Throughput, ..AdaptiveAimdParams::default() };
+/// let typed = build_typed(&params, 10.0)?;
+/// let named = build("adaptive-aimd", &[("estimator", Value::Name("throughput"))], 10.0)?;
+/// assert_eq!(format!("{typed:?}"), format!("{named:?}"));
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BetaEstimator {
@@ -78,6 +90,21 @@ pub const ADAPTIVE_AIMD: Info = Info {
 };
 
 /// The response of adaptive AIMD.
+///
+/// ```
+/// use fullpipe_cc::algorithms::adaptive_aimd::{ADAPTIVE_AIMD, AdaptiveAimd};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = AdaptiveAimd::controller(&Params::defaults(&ADAPTIVE_AIMD), 100.0);
+/// let flow = Flow::at(0).cwnd_limited(true).min_rtt(Some(60_000_000));
+/// cc.on_ack(&flow, &Ack::of(1, 0.0).rtt(Some(100_000_000)));
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 50.0, "the first event keeps 0.5");
+/// cc.on_ack(&flow, &Ack::of(1, 0.0).rtt(Some(96_000_000)));
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert!((cc.cwnd() - 50.0 * 60.0 / 99.5).abs() < 1e-9, "RTTmin/RTTmax; the mean RTT is 100 - 4/8 ms");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdaptiveAimd {
     beta_min: f64,

@@ -58,6 +58,20 @@ params! {
 }
 
 /// Way in which BIC looks for the window.
+///
+/// ```
+/// use fullpipe_cc::algorithms::bic::{BicParams, BicSearch};
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, build_typed};
+///
+/// let flow = Flow::at(0).cwnd_limited(true);
+/// for (search, step) in [(BicSearch::Binary, 6.25), (BicSearch::Smooth, 6.0)] {
+///     let mut cc = build_typed(&BicParams { search, ..BicParams::default() }, 100.0)?;
+///     cc.on_congestion(&flow, Signal::Loss);
+///     cc.on_ack(&flow, &Ack::of(1, 1.0));
+///     assert_eq!(cc.cwnd(), 87.5 + step / 87.5, "half of the distance to 100, whole where it is smooth");
+/// }
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BicSearch {
@@ -82,6 +96,19 @@ pub const BIC: Info = Info {
 };
 
 /// The response of BIC.
+///
+/// ```
+/// use fullpipe_cc::algorithms::bic::{BIC, Bic};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = Bic::controller(&Params::defaults(&BIC), 128.0);
+/// let flow = Flow::at(0).cwnd_limited(true);
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 112.0, "1/8 less");
+/// cc.on_ack(&flow, &Ack::of(1, 1.0));
+/// assert_eq!(cc.cwnd(), 112.0 + 8.0 / 112.0, "half of the distance to 128 in a round trip");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bic {
     s_max: f64,

@@ -63,6 +63,21 @@ pub const COMPOUND: Info = Info {
 };
 
 /// The window control of Compound TCP.
+///
+/// ```
+/// use fullpipe_cc::algorithms::compound::{COMPOUND, Compound};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = Compound::controller(&Params::defaults(&COMPOUND), 512.0);
+/// let flow = Flow::at(0).cwnd_limited(true).min_rtt(Some(50_000_000));
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 256.0);
+/// cc.on_ack(&flow, &Ack::of(1, 0.0).rtt(Some(50_000_000)));
+/// cc.on_ack(&flow, &Ack::of(1, 1.0).round_start(true));
+/// let dwnd = 0.125 * 64.0 - 1.0;
+/// assert!((cc.cwnd() - (256.0 + dwnd + 1.0 / (256.0 + dwnd))).abs() < 1e-9, "256^(3/4) = 64, and Reno's 1/win");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compound {
     alpha: f64,

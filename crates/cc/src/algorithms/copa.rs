@@ -79,6 +79,18 @@ const STEADY_ROUNDS: u32 = 3;
 const MIN_WINDOW: f64 = 2.0;
 
 /// The window control of Copa.
+///
+/// ```
+/// use fullpipe_cc::algorithms::copa::{COPA, Copa};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow};
+///
+/// let mut cc = Copa::controller(&Params::defaults(&COPA), 10.0);
+/// let rtt = 100_000_000;
+/// cc.on_ack(&Flow::at(rtt).cwnd_limited(true).srtt(Some(rtt)), &Ack::of(1, 1.0).rtt(Some(rtt)));
+/// assert_eq!(cc.cwnd(), 11.0, "slow start while there is no queue");
+/// assert_eq!(cc.pacing_rate(), Some(2.0 * 11.0 / 0.1));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Copa {
     default_delta: f64,

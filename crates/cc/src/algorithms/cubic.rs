@@ -75,6 +75,19 @@ pub const CUBIC: Info = Info {
 };
 
 /// The response of CUBIC.
+///
+/// ```
+/// use fullpipe_cc::algorithms::cubic::{CUBIC, Cubic};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{CongestionControl, Flow, Signal};
+///
+/// let mut cc = Cubic::controller(&Params::defaults(&CUBIC), 100.0);
+/// let flow = Flow::at(0).cwnd_limited(true);
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 70.0, "RFC 9438 section 4.6");
+/// cc.on_congestion(&flow, Signal::Timeout);
+/// assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 49.0), "section 4.8");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cubic {
     c: f64,

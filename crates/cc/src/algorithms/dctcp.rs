@@ -57,6 +57,18 @@ pub const DCTCP: Info = Info {
 };
 
 /// The response of DCTCP.
+///
+/// ```
+/// use fullpipe_cc::algorithms::dctcp::{DCTCP, Dctcp};
+/// use fullpipe_cc::params::{Params, Value};
+/// use fullpipe_cc::{CongestionControl, Flow, Signal};
+///
+/// let given = [("first_alpha", Value::Number(0.25))];
+/// let mut cc = Dctcp::controller(&Params::checked(&DCTCP, &given)?, 128.0);
+/// cc.on_congestion(&Flow::at(0).cwnd_limited(true), Signal::Ecn);
+/// assert_eq!(cc.cwnd(), 128.0 * (1.0 - 0.25 / 2.0), "RFC 8257 section 3.3");
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dctcp {
     alpha: MarkedFraction,

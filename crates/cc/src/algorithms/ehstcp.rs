@@ -65,6 +65,18 @@ pub const EHSTCP: Info = Info {
 };
 
 /// eHSTCP.
+///
+/// ```
+/// use fullpipe_cc::algorithms::ehstcp::{EHSTCP, EHstcp};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = EHstcp::controller(&Params::defaults(&EHSTCP), 100.0);
+/// let flow = Flow::at(0).cwnd_limited(true).min_rtt(Some(75_000_000));
+/// cc.on_ack(&flow, &Ack::of(1, 0.0).rtt(Some(100_000_000)));
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 75.0, "beta_e = 1 - 75/100 (equation 4)");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct EHstcp {
     n_star: f64,

@@ -66,6 +66,16 @@ pub(crate) const HIGH_DECREASE: Param =
         .source("RFC 3649 section 5: High_Decrease = 0.1");
 
 /// The response of HighSpeed TCP.
+///
+/// ```
+/// use fullpipe_cc::algorithms::hstcp::{HSTCP, Hstcp};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{CongestionControl, Flow, Signal};
+///
+/// let mut cc = Hstcp::controller(&Params::defaults(&HSTCP), 83_000.0);
+/// cc.on_congestion(&Flow::at(0).cwnd_limited(true), Signal::Loss);
+/// assert!((cc.cwnd() - 74_700.0).abs() < 1e-6, "High_Decrease = 0.1 at High_Window (RFC 3649 section 5)");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hstcp {
     low_window: f64,

@@ -82,6 +82,18 @@ const MIN_SCALE: f64 = 0.1;
 const MAX_SCALE: f64 = 2.0;
 
 /// The response of H-TCP.
+///
+/// ```
+/// use fullpipe_cc::algorithms::htcp::{HTCP, Htcp};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = Htcp::controller(&Params::defaults(&HTCP), 100.0);
+/// cc.on_congestion(&Flow::at(0).cwnd_limited(true), Signal::Loss);
+/// assert_eq!(cc.cwnd(), 50.0);
+/// cc.on_ack(&Flow::at(3_000_000_000).cwnd_limited(true), &Ack::of(1, 1.0));
+/// assert_eq!(cc.cwnd(), 50.0 + 22.0 / 50.0, "alpha = 1 + 10 (3 - 1) + ((3 - 1)/2)^2");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Htcp {
     delta_l: f64,

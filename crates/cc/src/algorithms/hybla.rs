@@ -51,6 +51,16 @@ pub const HYBLA: Info = Info {
 const MOST_DOUBLINGS: f64 = 16.0;
 
 /// The response of Hybla.
+///
+/// ```
+/// use fullpipe_cc::algorithms::hybla::{HYBLA, Hybla};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow};
+///
+/// let mut cc = Hybla::controller(&Params::defaults(&HYBLA), 10.0);
+/// cc.on_ack(&Flow::at(0).cwnd_limited(true).min_rtt(Some(50_000_000)), &Ack::of(1, 1.0));
+/// assert_eq!(cc.cwnd(), 13.0, "rho = 50 ms / 25 ms, and 2^rho - 1 = 3");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hybla {
     rtt_ref: f64,

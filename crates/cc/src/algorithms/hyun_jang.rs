@@ -73,6 +73,17 @@ params! {
 }
 
 /// Filter of the RTT in Hyun and Jang's scheme.
+///
+/// ```
+/// use fullpipe_cc::algorithms::hyun_jang::{HYUN_JANG, HyunJangParams, LsrttFilter};
+/// use fullpipe_cc::params::{Params, Value};
+/// use fullpipe_cc::TypedParams;
+///
+/// let given = [("lsrtt", Value::Name("likelihood"))];
+/// assert_eq!(HyunJangParams::read(&Params::checked(&HYUN_JANG, &given)?).lsrtt, LsrttFilter::Likelihood);
+/// assert_eq!(HyunJangParams::default().lsrtt, LsrttFilter::Ewma);
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LsrttFilter {
@@ -97,6 +108,19 @@ pub const HYUN_JANG: Info = Info {
 };
 
 /// Reno with extra segments.
+///
+/// ```
+/// use fullpipe_cc::algorithms::hyun_jang::{HYUN_JANG, HyunJang};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = HyunJang::controller(&Params::defaults(&HYUN_JANG), 100.0);
+/// let flow = Flow::at(0).cwnd_limited(true);
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 50.0);
+/// cc.on_ack(&flow, &Ack::of(1, 1.0));
+/// assert_eq!(cc.cwnd(), 50.0 + 1.0 / 50.0, "Reno's window until W_full is known");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct HyunJang {
     a: f64,

@@ -79,6 +79,18 @@ const D3: f64 = 0.8;
 const RENO: Gains = Gains { alpha: 1.0, beta: 0.5 };
 
 /// The response of Illinois.
+///
+/// ```
+/// use fullpipe_cc::algorithms::illinois::{ILLINOIS, Illinois};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = Illinois::controller(&Params::defaults(&ILLINOIS), 128.0);
+/// let flow = Flow::at(0).cwnd_limited(true).delivered(1).min_rtt(Some(50_000_000));
+/// cc.on_ack(&flow, &Ack::of(1, 0.0).rtt(Some(50_000_000)));
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 112.0, "beta_min = 1/8 without a queue");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Illinois {
     /// Bounds of alpha and beta.

@@ -59,6 +59,17 @@ pub const LEDBAT: Info = Info {
 const MIN_WINDOW: f64 = 2.0;
 
 /// The window control of LEDBAT.
+///
+/// ```
+/// use fullpipe_cc::algorithms::ledbat::{LEDBAT, Ledbat};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow};
+///
+/// let mut cc = Ledbat::controller(&Params::defaults(&LEDBAT), 10.0);
+/// let flow = Flow::at(0).cwnd_limited(true).flight_size(9);
+/// cc.on_ack(&flow, &Ack::of(1, 1.0).forward_delay(Some(20_000_000)));
+/// assert_eq!(cc.cwnd(), 10.0 + 1.0 / 10.0, "an empty queue: GAIN segments in a round trip");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ledbat {
     target: f64,

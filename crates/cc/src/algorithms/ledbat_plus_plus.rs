@@ -65,6 +65,17 @@ const QUIET_ROUND_TRIPS: Nanos = 2;
 const WAIT: Nanos = 9;
 
 /// The window control of LEDBAT++.
+///
+/// ```
+/// use fullpipe_cc::algorithms::ledbat_plus_plus::{LEDBAT_PLUS_PLUS, LedbatPlusPlus};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow};
+///
+/// let mut cc = LedbatPlusPlus::controller(&Params::defaults(&LEDBAT_PLUS_PLUS), 10.0);
+/// let flow = Flow::at(0).cwnd_limited(true).flight_size(9);
+/// cc.on_ack(&flow, &Ack::of(1, 1.0).rtt(Some(30_000_000)));
+/// assert_eq!(cc.cwnd(), 10.25, "GAIN = 1/ceil(2 * 60 ms / 30 ms)");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LedbatPlusPlus {
     target: f64,

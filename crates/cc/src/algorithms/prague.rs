@@ -64,6 +64,18 @@ pub const PRAGUE: Info = Info {
 const BURST_S: f64 = 1.0 / 4096.0;
 
 /// The window control of Prague.
+///
+/// ```
+/// use fullpipe_cc::algorithms::prague::{PRAGUE, Prague};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow};
+///
+/// let mut cc = Prague::controller(&Params::defaults(&PRAGUE), 100.0);
+/// let flow = Flow::at(0).cwnd_limited(true).delivered(1).srtt(Some(50_000_000));
+/// cc.on_ack(&flow, &Ack::of(1, 0.0).ce(1));
+/// assert_eq!(cc.cwnd(), 50.0, "alpha is 1 at the first mark, which takes alpha/2");
+/// assert_eq!(cc.pacing_rate(), Some(50.0 / 0.05));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prague {
     frame: Classic<Answer>,

@@ -68,6 +68,19 @@ pub const NEWRENO: Info = Info {
 };
 
 /// The response of RFC 5681.
+///
+/// ```
+/// use fullpipe_cc::algorithms::reno::{NEWRENO, Reno};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = Reno::controller(&Params::defaults(&NEWRENO), 20.0);
+/// let flow = Flow::at(0).cwnd_limited(true);
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 10.0, "RFC 5681 equation 4");
+/// cc.on_ack(&flow, &Ack::of(1, 1.0));
+/// assert_eq!(cc.cwnd(), 10.1, "equation 3");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reno;
 

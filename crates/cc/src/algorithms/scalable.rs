@@ -46,6 +46,19 @@ pub const SCALABLE: Info = Info {
 };
 
 /// The response of Scalable TCP.
+///
+/// ```
+/// use fullpipe_cc::algorithms::scalable::{SCALABLE, Scalable};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = Scalable::controller(&Params::defaults(&SCALABLE), 128.0);
+/// let flow = Flow::at(0).cwnd_limited(true);
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 112.0, "b = 1/8");
+/// cc.on_ack(&flow, &Ack::of(1, 1.0));
+/// assert_eq!(cc.cwnd(), 112.01, "a = 0.01");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalable {
     a: f64,

@@ -76,6 +76,19 @@ pub const VEGAS: Info = Info {
 const MIN_WINDOW: f64 = 2.0;
 
 /// The window control of Vegas.
+///
+/// ```
+/// use fullpipe_cc::algorithms::vegas::{VEGAS, Vegas};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = Vegas::controller(&Params::defaults(&VEGAS), 40.0);
+/// let flow = Flow::at(0).cwnd_limited(true).flight_size(29).min_rtt(Some(50_000_000));
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 30.0, "a loss takes a quarter");
+/// cc.on_ack(&flow, &Ack::of(1, 1.0).round_start(true).rtt(Some(60_000_000)));
+/// assert_eq!(cc.cwnd(), 29.0, "Diff = 30 (1 - 50/60) = 5, above beta = 3");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vegas {
     alpha: f64,

@@ -46,6 +46,19 @@ pub const VENO: Info = Info {
 };
 
 /// The response of Veno.
+///
+/// ```
+/// use fullpipe_cc::algorithms::veno::{VENO, Veno};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{CongestionControl, Flow, Signal};
+///
+/// let mut cc = Veno::controller(&Params::defaults(&VENO), 100.0);
+/// let flow = Flow::at(0).cwnd_limited(true).min_rtt(Some(50_000_000));
+/// cc.on_congestion(&flow.srtt(Some(51_000_000)), Signal::Loss);
+/// assert_eq!(cc.cwnd(), 80.0, "N = 100 (1 - 50/51) is below 3: a random loss");
+/// cc.on_congestion(&flow.srtt(Some(60_000_000)), Signal::Loss);
+/// assert_eq!(cc.cwnd(), 40.0, "N = 80 (1 - 50/60) = 13: congestion");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Veno {
     beta: f64,

@@ -58,6 +58,19 @@ pub const WESTWOOD: Info = Info {
 };
 
 /// The response of Westwood+.
+///
+/// ```
+/// use fullpipe_cc::algorithms::westwood::{WESTWOOD, Westwood};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = Westwood::controller(&Params::defaults(&WESTWOOD), 100.0);
+/// let flow = |now, delivered| Flow::at(now).delivered(delivered).cwnd_limited(true).min_rtt(Some(80_000_000));
+/// cc.on_ack(&flow(0, 0), &Ack::of(1, 0.0).rtt(Some(100_000_000)));
+/// cc.on_ack(&flow(200_000_000, 100), &Ack::of(1, 0.0).rtt(Some(100_000_000)));
+/// cc.on_congestion(&flow(200_000_000, 100), Signal::Loss);
+/// assert_eq!(cc.cwnd(), 40.0, "BWE RTTmin = 100 / 0.2 s * 0.08 s");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Westwood {
     memory: f64,

@@ -74,6 +74,19 @@ const FAST_GAIN: f64 = 0.01;
 const NO_RENO: f64 = 2.0;
 
 /// YeAH.
+///
+/// ```
+/// use fullpipe_cc::algorithms::yeah::{YEAH, Yeah};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+///
+/// let mut cc = Yeah::controller(&Params::defaults(&YEAH), 128.0);
+/// let flow = Flow::at(0).cwnd_limited(true);
+/// cc.on_congestion(&flow, Signal::Loss);
+/// assert_eq!(cc.cwnd(), 112.0, "1/8 less while no queue is known");
+/// cc.on_ack(&flow, &Ack::of(1, 1.0));
+/// assert_eq!(cc.cwnd(), 112.01, "fast mode adds 0.01 for each ACK");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Yeah {
     alpha: f64,

@@ -14,6 +14,19 @@ pub const PHASES: [&str; 7] =
 
 /// Packet-level controller in the form of [`CongestionControl`]: windows and rates are divided by the size of a datagram. Senders pass
 /// packet events to it ([`CongestionControl::on_event`]), and no others.
+///
+/// ```
+/// use fullpipe_cc::packets::{Acked, Event, NewReno, Packets, Path, Sent};
+/// use fullpipe_cc::{CongestionControl, Start};
+///
+/// let start = Start::from(10.0).segment_bytes(1200);
+/// let mut cc = Packets::new(NewReno::new(&start), &start);
+/// let acked = [Acked { sent: Sent { bytes: 1200, ..Sent::default() }, ..Acked::default() }];
+/// let mut path = Path::default();
+/// (path.datagram, path.cwnd_limited) = (1200, true);
+/// cc.on_event(&path, &Event::Acked(&acked, None));
+/// assert_eq!(cc.cwnd(), 11.0, "12000 + 1200 bytes in datagrams of 1200");
+/// ```
 #[derive(Debug)]
 pub struct Packets<C> {
     control: C,

@@ -5,6 +5,8 @@ use crate::time::Nanos;
 use core::fmt::Display;
 
 /// State of a sender after an event: times in nanoseconds, sizes in bytes. All calls of one ACK see equal values.
+///
+/// Example: see [`NewReno`](super::NewReno).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Path {
@@ -59,6 +61,8 @@ pub struct Path {
 /// Order of calls for an ACK: [`on_spurious_loss`](Self::on_spurious_loss), [`on_ecn_ce`](Self::on_ecn_ce),
 /// [`on_packets_lost`](Self::on_packets_lost), [`on_packets_acked`](Self::on_packets_acked). Losses come before acknowledgments, so that a
 /// controller that leaves recovery on an ACK does not meet losses of that ACK afterwards.
+///
+/// Example: see [`packets`](crate::packets), and [`NewReno`](super::NewReno) for the calls.
 pub trait PacketControl {
     /// Congestion window; at least one datagram and at most 2^50 bytes. Read after every event.
     fn window_bytes(&self) -> u64;
@@ -132,6 +136,17 @@ pub trait PacketControl {
 }
 
 /// Call of a [`PacketControl`] method, for transports and adapters that pass calls on.
+///
+/// ```
+/// use fullpipe_cc::Start;
+/// use fullpipe_cc::packets::{Event, Lost, NewReno, PacketControl, Path, Sent};
+///
+/// let mut cc = NewReno::new(&Start::from(20.0).segment_bytes(1200));
+/// let lost = [Lost { sent: Sent { number: 3, ..Sent::default() }, ..Lost::default() }];
+/// let event = Event::Lost(&lost, false);
+/// event.call(&Path::default(), &mut cc);
+/// assert_eq!((cc.window_bytes(), event.name()), (12_000, ("on_packets_lost", Some(3))));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {

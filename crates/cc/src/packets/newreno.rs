@@ -7,6 +7,22 @@ use crate::parts::number::float;
 use crate::time::Nanos;
 
 /// NewReno of RFC 9002 appendix B: window in bytes, recovery by send time.
+///
+/// ```
+/// use fullpipe_cc::Start;
+/// use fullpipe_cc::packets::{Acked, Lost, LostBy, NewReno, PacketControl, Path, Rtt, Sent};
+///
+/// let mut cc = NewReno::new(&Start::from(20.0).segment_bytes(1200));
+/// let mut path = Path::default();
+/// (path.now, path.datagram, path.cwnd_limited, path.next_packet) = (60_000_000, 1200, true, 20);
+/// let sent = Sent { number: 3, bytes: 1200, sent_at: 10_000_000, ..Sent::default() };
+/// cc.on_packets_lost(&path, &[Lost { sent, by: LostBy::PacketThreshold, ..Lost::default() }], false);
+/// assert_eq!(cc.window_bytes(), 12_000, "half of 24000 bytes");
+/// let rtt = Rtt { sample: 50_000_000, adjusted: 50_000_000, ack_delay: 0, packet: 20 };
+/// let later = Sent { number: 20, sent_at: 61_000_000, ..sent };
+/// cc.on_packets_acked(&path, &[Acked { sent: later, ..Acked::default() }], Some(rtt));
+/// assert_eq!(cc.window_bytes(), 12_000 + 1200 * 1200 / 12_000, "RFC 9002 appendix B.5");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct NewReno {
     window: f64,

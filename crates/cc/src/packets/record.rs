@@ -4,6 +4,8 @@
 use crate::time::Nanos;
 
 /// Packet at the time it was sent. The names of draft-ietf-ccwg-bbr are in brackets.
+///
+/// Example: see [`NewReno`](super::NewReno).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Sent {
@@ -34,6 +36,8 @@ pub struct Sent {
 }
 
 /// Rule that found a loss.
+///
+/// Example: see [`NewReno`](super::NewReno).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum LostBy {
@@ -45,6 +49,15 @@ pub enum LostBy {
 }
 
 /// Delivery rate that the newest packet of an ACK shows (draft-ietf-ccwg-bbr, section 4.1: RS).
+///
+/// ```
+/// use fullpipe_cc::packets::{Acked, RateSample};
+///
+/// let rate = RateSample { delivered: 24_000, interval: 50_000_000, ..RateSample::default() };
+/// let acked = Acked { rate: Some(rate), ..Acked::default() };
+/// let bytes_per_s = acked.rate.filter(|rate| rate.interval > 0).map(|rate| rate.delivered * 1_000_000_000 / rate.interval);
+/// assert_eq!(bytes_per_s, Some(480_000), "24 kB in 50 ms");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct RateSample {
@@ -66,6 +79,8 @@ pub struct RateSample {
 }
 
 /// Packet that an ACK newly acknowledges.
+///
+/// Example: see [`NewReno`](super::NewReno).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
     /// Packet as it was sent.
@@ -77,6 +92,8 @@ pub struct Acked {
 }
 
 /// RTT sample of an ACK (RFC 9002 section 5).
+///
+/// Example: see [`NewReno`](super::NewReno).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Rtt {
@@ -91,6 +108,8 @@ pub struct Rtt {
 }
 
 /// Packet that was found lost.
+///
+/// Example: see [`NewReno`](super::NewReno).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Lost {

@@ -16,6 +16,16 @@ use hystart_plus_plus::HyStartPlusPlus;
 pub use resume::Saved;
 
 /// The kinds of slow start.
+///
+/// ```
+/// use fullpipe_cc::{SlowStart, Start, Started, build};
+///
+/// let kind = SlowStart::find("hystart++").expect("a name of scenarios");
+/// let start = Start::from(10.0).slow_start(kind);
+/// assert!(build("cubic", &[], start).is_ok());
+/// assert_eq!(kind, SlowStart::HyStartPlusPlus);
+/// assert!(!Started::is_for(&start) && Started::is_for(&start.slow_start(SlowStart::Search)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SlowStart {

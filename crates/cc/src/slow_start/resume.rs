@@ -21,6 +21,19 @@ use crate::time::Nanos;
 use crate::{Ack, Flow};
 
 /// Values of an earlier connection over this path.
+///
+/// ```
+/// use fullpipe_cc::slow_start::Saved;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, Start, Started, build};
+///
+/// let rtt = 50_000_000;
+/// let start = Start::from(10.0).resume(Saved::new(300.0, rtt));
+/// let mut cc = Started::new(build("reno", &[], start)?, &start);
+/// let flow = Flow::at(rtt).delivered(10).cwnd_limited(true).min_rtt(Some(rtt));
+/// cc.on_ack(&flow, &Ack::of(1, 1.0).rtt(Some(rtt)));
+/// assert_eq!(cc.cwnd(), 150.0, "half of the saved window, after the first one has arrived");
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Saved {

@@ -140,7 +140,8 @@ impl Algorithm {
     /// # Errors
     /// A value outside its range.
     pub fn of<P: TypedParams>(config: &P) -> Result<Algorithm, Error<'static>> {
-        let (values, defaults) = (config.values(), P::default().values());
+        let initial = P::default();
+        let (values, defaults) = (config.values(), initial.values());
         Params::checked(P::INFO, values.as_ref())?;
         let given = values.as_ref().iter().filter(|value| !defaults.as_ref().contains(value)).copied();
         Ok(Algorithm { params: given.collect(), ..Algorithm::builtin(P::INFO.name) })

@@ -91,6 +91,19 @@ enum BbrPhase {
 }
 
 /// BBR on one connection.
+///
+/// ```
+/// use fullpipe_cc::algorithms::bbr::{BBR, Bbr};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, RateSample, Start};
+///
+/// let rtt = 100_000_000;
+/// let mut cc = Bbr::controller(&Params::defaults(&BBR), Start::from(10.0).rtt(rtt));
+/// cc.on_sent(&Flow::at(0).in_flight(10));
+/// let rate = RateSample::new(1, Some(rtt)).rtt(Some(rtt));
+/// cc.on_ack(&Flow::at(rtt).delivered(1).in_flight(9), &Ack::of(1, 1.0).rtt(Some(rtt)).rate(Some(rate)));
+/// assert_eq!(cc.cwnd(), 11.0, "Startup adds each segment that arrives");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bbr {
     segment_bytes: u32,

@@ -168,6 +168,19 @@ impl Bbr3Phase {
 }
 
 /// BBRv3 on one connection. In whole cache lines, the fields of each ACK first.
+///
+/// ```
+/// use fullpipe_cc::algorithms::bbr3::{BBR3, Bbr3};
+/// use fullpipe_cc::params::Params;
+/// use fullpipe_cc::{Ack, CongestionControl, Flow, RateSample, Start};
+///
+/// let rtt = 100_000_000;
+/// let mut cc = Bbr3::controller(&Params::defaults(&BBR3), Start::from(10.0).rtt(rtt));
+/// assert_eq!(cc.pacing_rate(), Some(2.77 * 10.0 / 0.1), "StartupPacingGain times the first window per RTT");
+/// let rate = RateSample::new(1, Some(rtt)).rtt(Some(rtt));
+/// cc.on_ack(&Flow::at(rtt).delivered(1).in_flight(9), &Ack::of(1, 1.0).rtt(Some(rtt)).rate(Some(rate)));
+/// assert_eq!(cc.cwnd(), 11.0, "Startup adds each segment that arrives");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub struct Bbr3 {

@@ -8,7 +8,7 @@ use crate::time::{Nanos, SECOND};
 
 params! {
     /// Parameters of BBRv3.
-    pub struct Bbr3Params for BBR3 {
+    pub struct Bbr3Params for BBR3 in "fullpipe_cc::algorithms::bbr3" {
         variant: Bbr3Variant = choice(&["draft-06", "linux-v3"]), "1",
             "Rules and defaults: the draft's, or those of Google's Linux module.",
             "draft-ietf-ccwg-bbr-06; github.com/google/bbr, branch v3";
@@ -117,6 +117,16 @@ params! {
 }
 
 /// Rules that BBRv3 follows.
+///
+/// ```
+/// use fullpipe_cc::algorithms::bbr3::{BBR3, Bbr3Variant};
+/// use fullpipe_cc::params::{Params, Value};
+///
+/// let variant = Value::Name(Bbr3Variant::LinuxV3.name());
+/// assert_eq!(Params::defaults(&BBR3).number("beta"), 0.7, "section 2.8 of the draft");
+/// assert_eq!(Params::checked(&BBR3, &[("variant", variant)])?.number("beta"), 180.0 / 256.0);
+/// # Ok::<(), fullpipe_cc::params::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Bbr3Variant {
