@@ -37,6 +37,8 @@ pub enum Purpose {
     Phase = 11,
     /// Times and sizes of a flow's application.
     Source = 12,
+    /// Rates and delays of a link's preset.
+    Preset = 13,
 }
 
 /// Hash of the name or place of a link, a flow, or a source of traffic.

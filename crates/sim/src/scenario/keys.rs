@@ -4,6 +4,7 @@
 mod source;
 mod traffic;
 
+use super::preset::Preset;
 use super::units::{DATA, Dimension, RATE, TIME};
 use super::{Interpolation, limits};
 pub use source::{FRAME_SOURCE, ON_OFF_SOURCE, RATE_SOURCE, REQUEST_SOURCE, VIDEO_SOURCE};
@@ -204,8 +205,14 @@ pub const LINK: &[Key] = &[
         "How many such links: with `name = \"home\"` they are `home/1`, `home/2`, and so on.",
     ),
     key(
+        "preset",
+        Names(|| Preset::ALL.map(Preset::name).to_vec()),
+        Words("none"),
+        "Kind of access network that gives the keys you do not write; see [presets](#presets).",
+    ),
+    key(
         "reverse",
-        Other("table", "every key of a link but `name`, `count`, and `reverse`"),
+        Other("table", "every key of a link but `name`, `count`, `preset`, and `reverse`"),
         Words("as forward"),
         "What is different in the other direction, which ACKs take.",
     ),

@@ -13,6 +13,7 @@ mod network;
 pub(crate) mod order;
 pub(crate) mod params;
 mod parse;
+mod preset;
 pub(crate) mod problem;
 mod queue;
 mod quic;

@@ -5,18 +5,19 @@ use super::problem::{Problem, listed, quoted, unknown};
 use super::reader::{Reader, kind};
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
-    Buffer, Link, Loss, Policer, Queue, Samples, Spread, Table, Tcp, Trace, Value, change, groups, limits, queue,
-    samples, trace,
+    Buffer, Link, Loss, Policer, Queue, Samples, Spread, Table, Tcp, Trace, Value, change, groups, limits, preset,
+    queue, samples, trace,
 };
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 const BUFFERS: &str = "\"250 packets\", \"0.25 BDP\", \"250 kB\", \"50 ms\" or \"unlimited\"";
 
 /// The links, their buffers still unlimited: a buffer in BDP needs the flows, and the flows need the links' names. Each has the index of
 /// its table.
-pub fn links(tables: &[(&Table, String)], packet_size: u32) -> Result<(Vec<Link>, Vec<usize>), Problem> {
+pub fn links(tables: &[(Cow<Table>, String)], packet_size: u32) -> Result<(Vec<Link>, Vec<usize>), Problem> {
     let (mut links, mut written) = (Vec::new(), Vec::new());
     let mut names: HashMap<String, usize> = HashMap::new();
     for (index, (table, place)) in tables.iter().enumerate() {
@@ -42,6 +43,19 @@ pub fn links(tables: &[(&Table, String)], packet_size: u32) -> Result<(Vec<Link>
         return Err(Problem::new("links", "missing; add at least one [[links]] table"));
     }
     Ok((links, written))
+}
+
+/// Tables of links with the keys of their presets.
+pub fn expanded<'a>(
+    tables: Vec<(&'a Table, String)>,
+    seed: u64,
+    duration: Nanos,
+) -> Result<Vec<(Cow<'a, Table>, String)>, Problem> {
+    let expand = |(table, place): (&'a Table, String)| {
+        let all = preset::expand(&reader(table, &place)?, table, seed, duration)?;
+        Ok((all.map_or(Cow::Borrowed(table), Cow::Owned), place))
+    };
+    tables.into_iter().map(expand).collect()
 }
 
 /// The links a flow crosses, as indices; all of one link where there is only one. Of a group of links, as in `home/*`, the first one.
@@ -85,7 +99,7 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
 
 /// How much link `index` holds in each direction; `flows` are those whose BDP counts, in order.
 pub fn set_buffers<'a>(
-    (table, place): &(&Table, String),
+    (table, place): &(Cow<Table>, String),
     links: &mut [Link],
     index: usize,
     packet_size: u32,

@@ -33,7 +33,8 @@ impl Catalogue {
         let packet_size =
             packet_size(&reader, "packet_size", limits::PACKET)?.unwrap_or_else(|| Host::packet_size(&tcp));
 
-        let link_tables = reader.tables("links")?;
+        let seed = reader.whole("seed", limits::SEED)?.unwrap_or(limits::DEFAULT_SEED);
+        let link_tables = network::expanded(reader.tables("links")?, seed, duration)?;
         let (mut links, written) = network::links(&link_tables, packet_size)?;
         let context = Context { duration, packet_size, links: &links, catalogue: self };
         let flows = read_all(&reader, "flows", &context, flows)?;
@@ -47,7 +48,7 @@ impl Catalogue {
         let mut scenario = Scenario {
             duration,
             warmup: warmup(&reader, duration)?,
-            seed: reader.whole("seed", limits::SEED)?.unwrap_or(limits::DEFAULT_SEED),
+            seed,
             packet_size,
             ack_size: ack_size(&reader)?,
             series_interval: None,
