@@ -1,7 +1,7 @@
 """Equal queues on Linux and in the simulator: comparison of each metric. Long; `make test-linux` runs it.
 
 10 Mbit/s, 100 ms, a buffer of 1000 packets, 50 s after 20 s of start-up; `host = "linux"`, with an ACK per segment;
-CUBIC and Vegas with the kernel's constants. RED and PIE are random, so the mean of some runs on Linux must be in the
+CUBIC and Vegas with the kernel's constants. RED, PIE, and FQ-PIE are random, so the mean of some runs on Linux must be in the
 range of the simulator's seeds. For the others, one per cent of delay changes the phase in which flows are cut, and
 Linux must be in the range of such delays.
 """
@@ -21,6 +21,7 @@ QUEUES: dict[str, dict[str, Any]] = {
     "codel": {"name": "codel", "sqrt": "newton"},
     "fq-codel": {"name": "fq-codel", "sqrt": "newton", "floor": "all"},
     # The kernel updates at its ticks of 4 ms.
+    "fq-pie": {"name": "fq-pie", "variant": "linux", "update": "16 ms"},
     "pie": {"name": "pie", "variant": "linux", "update": "16 ms"},
     "red": {
         "name": "red",
@@ -33,7 +34,7 @@ QUEUES: dict[str, dict[str, Any]] = {
     },
     "step": {"name": "step", "threshold": "10 ms"},
 }
-RANDOM = ("red", "pie")
+RANDOM = ("red", "pie", "fq-pie")
 SEEDS = range(2, 26)
 DELAYS_MS = tuple(48.5 + 0.1 * i for i in range(11))
 """What is simulated: of queues that choose at random these seeds, of the others these delays with seed 2. With seed 1
@@ -55,6 +56,9 @@ CASES: list[Case] = [
     *(("pie", "reno", *case) for case in ((1, False), (4, False), (4, True))),
     *(("pie", "cubic", *case) for case in ((1, True), (4, False))),
     ("pie", "vegas", 4, False),
+    *(("fq-pie", "reno", *case) for case in ((1, False), (4, False), (4, True))),
+    ("fq-pie", "cubic", 4, False),
+    ("fq-pie", "vegas", 4, False),
     *(("red", "reno", *case) for case in ((1, False), (4, False), (4, True))),
     *(("red", "cubic", flows, False) for flows in (1, 4)),
     ("red", "vegas", 4, False),

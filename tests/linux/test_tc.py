@@ -71,6 +71,16 @@ def test_pie() -> None:
     assert words({**queue, "decay_factor": 0.984375, "delay": "timestamp", "long_delay_step": True}) == words(queue)
 
 
+def test_fq_pie() -> None:
+    """As PIE, and with the kernel's defaults of flows; its memory does not limit the queue."""
+    queue = {"name": "fq-pie", "variant": "linux"}
+    many = "limit 999 memory_limit 2147483648"
+    control = "target 15000us tupdate 15000us alpha 2 beta 20"
+    assert words(queue) == f"fq_pie {many} flows 1024 quantum 1514 {control} noecn"
+    other = {**queue, "flows": 16, "quantum": "300 B", "ecn": True}
+    assert words(other) == f"fq_pie {many} flows 16 quantum 300 {control} ecn"
+
+
 @pytest.mark.parametrize(("w_q", "burst"), [(1 / 256, 34), (1 / 512, 48)])
 def test_red(w_q: float, burst: int) -> None:
     """Sizes in bytes. With min 7500 and avpkt 1500, tc (iproute2 6.1) sends the kernel a Wlog of 7 for a burst of 33, 8
@@ -133,7 +143,7 @@ FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
 @pytest.mark.parametrize(
     ("queue", "key", "said"),
     [
-        ("dualpi2", "", "allowed: drop-tail, codel, fq-codel, pie, red, step"),
+        ("dualpi2", "", "allowed: drop-tail, codel, fq-codel, fq-pie, pie, red, step"),
         ("ared", "", "allowed: drop-tail"),
         ({**CODEL, "mtu": "512 B"}, ".mtu", '"1500 B"'),
         ({**CODEL, "target": "1500 ns"}, ".target", "whole microseconds"),

@@ -132,7 +132,9 @@ def empty_archive() -> bytes:
 def modules(plan: Plan) -> list[str]:
     """The modules of a plan's queueing disciplines, wires and policers."""
     kinds = dict.fromkeys(link.discipline.kind for link in plan.links if link.discipline)
-    queues = ["sch_cbs", *(f"sch_{kind}" for kind in kinds)] if kinds else []
+    # FQ-PIE needs functions of PIE's module.
+    needed = ["pie"] if "fq_pie" in kinds else []
+    queues = [f"sch_{kind}" for kind in dict.fromkeys(["cbs", *needed, *kinds])] if kinds else []
     actions = ["act_mirred"] * any(link.wired for link in plan.links)
     actions += ["act_police"] * any(way.policer for link in plan.links for way in link.ways)
     return [*queues, *(["sch_ingress", "cls_matchall", *actions] if actions else [])]

@@ -180,6 +180,21 @@ def _step(params: Table, line: Line) -> Discipline:
 
 
 def _pie(params: Table, line: Line) -> Discipline:
+    words = _controller(params)
+    _only(params, "delay", "timestamp", "the kernel measures it so")
+    return Discipline("pie", ("limit", str(line.waiting_packets), *words))
+
+
+def _fq_pie(params: Table, line: Line) -> Discipline:
+    words = (
+        *("limit", str(line.waiting_packets), "memory_limit", str(MOST_BYTES)),
+        *("flows", str(params["flows"]), "quantum", str(_whole(params["quantum"]))),
+    )
+    return Discipline("fq_pie", (*words, *_controller(params)))
+
+
+def _controller(params: Table) -> tuple[str, ...]:
+    """Parameters of pie and fq_pie."""
     _only(params, "variant", "linux", "the kernel's PIE is another than the RFC's")
     fixed = {
         "max_burst": ("150 ms", "the kernel's burst allowance is fixed"),
@@ -188,18 +203,15 @@ def _pie(params: Table, line: Line) -> Discipline:
         "cap_step": (True, "the kernel always does"),
         "decay": ("empty", "the kernel's p decays so"),
         "decay_factor": (63 / 64, "the kernel's is 63/64"),
-        "delay": ("timestamp", "the kernel measures it so"),
         "long_delay_step": (True, "the kernel always takes it"),
     }
     for key, (value, why) in fixed.items():
         _only(params, key, value, why)
-    words = (
-        *("limit", str(line.waiting_packets)),
+    return (
         *("target", _microseconds(params, "target"), "tupdate", _microseconds(params, "update")),
         *("alpha", _sixteenths(params, "alpha"), "beta", _sixteenths(params, "beta")),
         "ecn" if params["ecn"] else "noecn",
     )
-    return Discipline("pie", words)
 
 
 def _fq_pie(params: Table, line: Line) -> Discipline:
@@ -303,6 +315,7 @@ NEVER = "2000s"
 _ALL: Mapping[str, Callable[[Table, Line], Discipline]] = {
     "codel": _codel,
     "fq-codel": _fq_codel,
+    "fq-pie": _fq_pie,
     "pie": _pie,
     "red": _red,
     "step": _step,
