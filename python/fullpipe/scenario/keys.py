@@ -18,6 +18,7 @@ class LinkKeys(TypedDict, total=False):
 
     name: str
     count: int
+    preset: Literal["leo", "geo", "wifi", "wifi-bad", "docsis", "5g"]
     rate: str
     delay: str
     buffer: str
