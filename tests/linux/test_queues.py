@@ -1,9 +1,9 @@
 """Equal queues on Linux and in the simulator: comparison of each metric. Long; `make test-linux` runs it.
 
 10 Mbit/s, 100 ms, a buffer of 1000 packets, 50 s after 20 s of start-up; `host = "linux"`, with an ACK per segment;
-CUBIC and Vegas with the kernel's constants. RED, PIE, and FQ-PIE are random, so the mean of some runs on Linux must be in the
-range of the simulator's seeds. For the others, one per cent of delay changes the phase in which flows are cut, and
-Linux must be in the range of such delays.
+CUBIC and Vegas with the kernel's constants. RED, PIE, and FQ-PIE are random, so the mean of some runs on Linux must
+be in the range of the simulator's seeds. For the others, one per cent of delay changes the phase in which flows are
+cut, and Linux must be in the range of such delays.
 """
 
 from __future__ import annotations
