@@ -26,8 +26,8 @@ def command(
 ) -> int:
     """Explain a measurement in FILE: find a path whose simulation gives its metrics, or say that none does.
 
-    FILE is a measurement of ss -tin, iperf3 -J, or flent, or a directory with a result of fullpipe. Its content decides
-    the format.
+    FILE is a measurement of ss -tin, iperf3 -J, flent, or tcpdump, or a directory with a result of fullpipe. Its
+    content decides the format.
     """
     output.check()
     with progress_bar("explain", "s") as progress:

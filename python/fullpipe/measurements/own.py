@@ -67,6 +67,9 @@ def _sizes(resolved: Tree) -> tuple[int, int]:
 def _add_samples(builder: Builder, result: Result, mss: int, packet: int) -> None:
     acked: dict[int, float] = {}
     before: dict[int, float] = {}
+    # The series have no retransmissions. Their number at the end is that of the whole run, unless it has a warm-up.
+    ends = {row["id"]: row["retransmits"] for row in result.flows.to_pylist()} if not result.scenario.warmup_s else {}
+    last_s = max((row["t_s"] for row in _rows(result.series)), default=0.0)
     for row in _rows(result.series):
         flow, t_s = row["flow"], row["t_s"]
         width = t_s - before.get(flow, 0.0)
@@ -85,7 +88,7 @@ def _add_samples(builder: Builder, result: Result, mss: int, packet: int) -> Non
             cwnd_bytes=_times(row.get("cwnd_packets"), mss),
             ssthresh_bytes=_times(row.get("ssthresh_packets"), mss),
             in_flight_bytes=_times(row.get("in_flight_packets"), mss),
-            retransmits=row.get("retransmits"),
+            retransmits=ends.get(flow) if t_s == last_s else None,
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fullpipe._util.plain import Tree
+from fullpipe.measurements.records import PCAP_MAGIC, PCAPNG_MAGIC
 from fullpipe.measurements.schema import UNKNOWN, Measurement
 from fullpipe.measurements.source import Progress, Source
 
@@ -21,6 +22,10 @@ TC = re.compile(rb'(?m)^qdisc \S+ \S+ |^\s*\[\s*(?:\{\s*\}\s*,\s*)*\{[^{}]*"kind
 
 def detect(head: bytes) -> str | None:
     """Format of a file by its first bytes, after decompression; None if it is unknown."""
+    if head[:4] in PCAP_MAGIC:
+        return "pcap"
+    if head[:4] == PCAPNG_MAGIC:
+        return "pcapng"
     if IPERF3.match(head) or (head.lstrip()[:1] == b"{" and b'"version"' in head and b'"iperf 3' in head):
         return "iperf3"
     if FLENT.match(head):
@@ -75,6 +80,10 @@ def _reader(kind: str, interval_s: float | None) -> Callable[[Source, Tree], Mea
         from fullpipe.measurements.tc import read_tc
 
         return read_tc
+    if kind in ("pcap", "pcapng"):
+        from fullpipe.measurements.pcap import read_pcap
+
+        return read_pcap
     if kind == "fullpipe":
         from fullpipe.measurements.own import read_own
 

@@ -27,7 +27,7 @@ LEAST_SAMPLES = 16
 START_S = 2.0
 """A flow whose first sample has less data than this time of its goodput is observed from its start."""
 
-FROM_START = ("fullpipe", "iperf3")
+FROM_START = ("fullpipe", "iperf3", "pcap", "pcapng")
 """Formats whose times count from the start of the flow."""
 
 MTU, MSS, HEADERS = 1500, 1448, 52
