@@ -118,4 +118,5 @@ def _whole_microseconds(value: object) -> object:
     quantity = Quantity.parse(value)
     if quantity is None or quantity.base != "s":
         return value
-    return f"{max(1, round(1e6 * quantity.value))} us"
+    micros = 1e6 * quantity.value
+    return value if abs(micros - round(micros)) < 1e-3 <= micros else f"{max(1, round(micros))} us"

@@ -214,16 +214,6 @@ def _controller(params: Table) -> tuple[str, ...]:
     )
 
 
-def _fq_pie(params: Table, line: Line) -> Discipline:
-    words = (
-        *("limit", str(line.waiting_packets), "flows", str(params["flows"])),
-        *("target", _microseconds(params, "target"), "tupdate", _microseconds(params, "update")),
-        *("alpha", _sixteenths(params, "alpha"), "beta", _sixteenths(params, "beta")),
-        *("quantum", str(_whole(params["quantum"])), "ecn" if params["ecn"] else "noecn"),
-    )
-    return Discipline("fq_pie", words)
-
-
 def _dualpi2(params: Table, line: Line) -> Discipline:
     """DualPI2 with the kernel's own gains, which follow from its target and RTT as those of RFC 9332 do."""
     return Discipline("dualpi2", ("limit", str(line.waiting_packets), "target", _microseconds(params, "target")))
@@ -322,8 +312,8 @@ _ALL: Mapping[str, Callable[[Table, Line], Discipline]] = {
 }
 """Parameters of each queue with their defaults (docs/reference/queues), and their arguments for tc."""
 
-_ADVISED: Mapping[str, Callable[[Table, Line], Discipline]] = {"fq-pie": _fq_pie, "dualpi2": _dualpi2}
-"""Queues that tc knows and the Linux engine does not run: tc-fq_pie(8), tc-dualpi2(8) (kernel 6.17)."""
+_ADVISED: Mapping[str, Callable[[Table, Line], Discipline]] = {"dualpi2": _dualpi2}
+"""Queues that tc knows and the Linux engine does not run: tc-dualpi2(8) (kernel 6.17)."""
 
 NAMES = ("drop-tail", *_ALL)
 """The queues that the kernel has."""
