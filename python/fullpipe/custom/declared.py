@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dataclasses import field as with_default
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed, quoted
@@ -157,7 +157,7 @@ def identity_of(names: Iterable[str]) -> Identity:
     return Identity(" ".join(each.digest or "" for each in found.values()))
 
 
-def used_in(*values: Any) -> list[str]:
+def used_in(*values: object) -> list[str]:
     """Names of users' algorithms in the keys of a scenario, or in values for its keys."""
     if not _declared:
         return []

@@ -32,6 +32,7 @@ from types import (
     MethodType,
     MethodWrapperType,
     ModuleType,
+    UnionType,
     WrapperDescriptorType,
 )
 from typing import Any
@@ -179,7 +180,7 @@ class Walk:
                 self.add_file_of(name)
 
     @cached_property
-    def _rules(self) -> tuple[tuple[Any, Callable[[Any], None]], ...]:
+    def _rules(self) -> tuple[tuple[type | UnionType | tuple[type, ...], Callable[[Any], None]], ...]:
         return (
             (tuple | list, self._add_sequence),
             (dict | MappingProxyType, self._add_mapping),

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fullpipe import _core
 from fullpipe._util.plain import Tree
@@ -71,7 +71,7 @@ def packet_algorithm(
     Raises:
         InputError: The name is taken, or the class lacks a method that the message names.
     """
-    options: dict[str, Any] = {"paper": paper, "group": group, "ecn": ecn, "inspect": inspect}
+    options: dict[str, object] = {"paper": paper, "group": group, "ecn": ecn, "inspect": inspect}
 
     def declare(kind: Kind) -> Kind:
         _check(kind, name, inspect)

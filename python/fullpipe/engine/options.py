@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe.engine.memory import parse_bytes
 
@@ -34,7 +34,7 @@ class RunOptions:
     memory: int | str | None = None
     stop: threading.Event | None = None
     progress: Progress | None = None
-    dask: Any = None
+    dask: object = None
 
     @property
     def memory_bytes(self) -> int | None:

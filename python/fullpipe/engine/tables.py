@@ -57,7 +57,7 @@ def described(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(fields, whole)) if fields else table
 
 
-def to_list(column: Column | Sequence[Any]) -> list[Any]:
+def to_list(column: Column | Sequence[object]) -> list[Any]:
     """Values of the column; None for a number that is not finite."""
     if isinstance(column, Column):
         return column.to_list()
@@ -70,7 +70,7 @@ def rows(columns: Columns) -> list[Tree]:
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
-def to_numpy(column: Column | Sequence[Any]) -> np.ndarray[Any, Any]:
+def to_numpy(column: Column | Sequence[object]) -> np.ndarray[Any, Any]:
     """The column as a NumPy array; one on the column's own memory where it is a `Column`."""
     import numpy as np
 
@@ -96,7 +96,7 @@ def of_arrow(table: pa.Table) -> Columns:
     return columns
 
 
-def _plain(column: Sequence[Any]) -> list[Any]:
+def _plain(column: Sequence[object]) -> list[object]:
     return column.tolist() if hasattr(column, "tolist") else list(column)
 
 

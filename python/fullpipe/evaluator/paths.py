@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+
+from fullpipe._util.plain import Tree
 
 __all__ = ["CANDIDATE", "Path", "draw", "jobs_seed", "neighbor", "scenario"]
 
@@ -63,14 +65,14 @@ def neighbor(path: Path, secret: bytes, number: int) -> Path:
 
 def scenario(
     path: Path,
-    flows: dict[str, Any],
+    flows: Mapping[str, str],
     seed: int,
     *,
     start_s: float = 0.0,
     age_s: float = WARMUP_S,
     measured_s: float = MEASURED_S,
     each: int = 1,
-) -> dict[str, Any]:
+) -> Tree:
     """Scenario of a path as a dictionary.
 
     Args:

@@ -19,9 +19,10 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from fullpipe._util.children import end_with_parent
+from fullpipe._util.plain import Tree
 from fullpipe.evaluator.paths import CANDIDATE
 from fullpipe.runs.result import Result
 from fullpipe.scenario import Scenario
@@ -41,9 +42,7 @@ class Contained(Exception):
     """The candidate did something that is not allowed, or failed; the text says it in one line."""
 
 
-def contained(
-    file: str, jobs: Sequence[dict[str, Any]], limit_s: float
-) -> tuple[list[dict[str, Any]], dict[str, bool]]:
+def contained(file: str, jobs: Sequence[Tree], limit_s: float) -> tuple[list[Measured], dict[str, bool]]:
     """Rows of the jobs, and the layers that were active.
 
     Args:
@@ -115,13 +114,14 @@ MOST_ANSWER = 10_000_000
 """Bytes of an answer, at most."""
 
 
-def _checked(answer: bytes, count: int) -> tuple[list[dict[str, Any]], dict[str, bool]]:
+def _checked(answer: bytes, count: int) -> tuple[list[Measured], dict[str, bool]]:
     try:
         tree = json.loads(answer)
         if "error" in tree:
             raise Contained(str(tree["error"])[:300])
         rows, layers = tree["rows"], tree["layers"]
-        good = len(rows) == count and all(set(row) == ROW and isinstance(row["digest"], str) for row in rows)
+        names = set(Measured.__annotations__)
+        good = len(rows) == count and all(set(row) == names and isinstance(row["digest"], str) for row in rows)
     except (ValueError, KeyError, TypeError):
         good = False
     if not good:
@@ -129,29 +129,38 @@ def _checked(answer: bytes, count: int) -> tuple[list[dict[str, Any]], dict[str,
     return rows, layers
 
 
-ROW = {"goodputs", "loss", "queue_s", "utilization", "jain", "useful", "digest"}
-
-
-def measured(result: Result) -> dict[str, Any]:
+class Measured(TypedDict):
     """Row of a run: goodput of each group in bit/s, loss rate and p95 queueing delay of the link in seconds, its
-    utilization, Jain's index, and the part of the sent packets that was of use.
+    utilization, Jain's index, the part of the sent packets that was of use, and a hash of all metrics.
     """
+
+    goodputs: dict[str, float]
+    loss: float
+    queue_s: float
+    utilization: float
+    jain: float
+    useful: float
+    digest: str
+
+
+def measured(result: Result) -> Measured:
+    """Row of a run."""
     run = result.figures()
     flows = result.flows.to_pylist()
     sent = math.fsum(flow["throughput_bps"] for flow in flows)
     arrived = run["arrived_packets"]
     retransmits = math.fsum(flow["retransmits"] for flow in flows)
     groups = result.groups.to_pylist()
-    row = {
+    whole = json.dumps([run, flows], sort_keys=True, default=str)
+    return {
         "goodputs": {group["name"]: _number(group["goodput_bps"]) for group in groups},
         "loss": _number(run["loss_rate"]),
         "queue_s": _number(run["p95_queueing_delay_s"]),
         "utilization": _number(run["utilization"]),
         "jain": _number(run["jain_index"]),
         "useful": 0.0 if not sent or not arrived else max(0.0, 1 - retransmits / arrived),
+        "digest": hashlib.sha256(whole.encode()).hexdigest(),
     }
-    whole = json.dumps([run, flows], sort_keys=True, default=str)
-    return {**row, "digest": hashlib.sha256(whole.encode()).hexdigest()}
 
 
 def _number(value: float | None) -> float:
@@ -171,7 +180,7 @@ def work(writing: int) -> None:
     os._exit(0)
 
 
-def _rows(file: str, jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _rows(file: str, jobs: Sequence[Tree]) -> list[Measured]:
     from fullpipe.custom.arguments import load_algorithms
 
     name = load_algorithms(file)

@@ -18,13 +18,14 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
-from typing import Any
+from typing import NamedTuple, TypedDict, Unpack, cast
 
 from fullpipe import _core
+from fullpipe._util.plain import Tree
 from fullpipe.engine.options import RunOptions
 from fullpipe.errors import InputError
 from fullpipe.evaluator.paths import CANDIDATE, Path, draw, jobs_seed, neighbor, scenario
-from fullpipe.evaluator.sandbox import Contained, contained, source_of
+from fullpipe.evaluator.sandbox import Contained, Measured, contained, source_of
 from fullpipe.evaluator.static import faults
 from fullpipe.experiments.duel import harm
 from fullpipe.runs.aggregate import estimate, student_t
@@ -61,7 +62,47 @@ GAP = 0.05
 LIMIT_S = {1: 30.0, 2: 120.0}
 """Processor time of a stage's process, the compilation included, seconds."""
 
-Row = dict[str, Any]
+Rows = Mapping["Key", Measured]
+
+
+class Key(NamedTuple):
+    """Run of an algorithm: kind and number of its path, and the victim beside it."""
+
+    kind: str
+    number: int = 0
+    victim: str = ""
+
+
+Plan = Mapping[Key, Callable[[str], Tree]]
+"""Runs of an algorithm: functions of its name."""
+
+
+class Options(TypedDict, total=False):
+    """Options of `scenario`."""
+
+    start_s: float
+    age_s: float
+    measured_s: float
+    each: int
+
+
+class Constraint(TypedDict):
+    """A constraint: its value and limit, and by how much it is violated, from 0 to 1."""
+
+    title: str
+    value: float
+    limit: float
+    excess: float
+    violated: bool
+
+
+class Score(TypedDict):
+    """Result of `evaluate`."""
+
+    combined_score: float
+    metrics: dict[str, float]
+    constraints: dict[str, Constraint]
+    artifacts: dict[str, str]
 
 
 def evaluate(
@@ -72,7 +113,7 @@ def evaluate(
     paths: int = PATHS,
     check_source: bool = True,
     workers: int | None = None,
-) -> dict[str, Any]:
+) -> Score:
     """Scores a candidate: a file with one class that has ``@fullpipe.algorithm(..., compiled=True)``.
 
     Args:
@@ -112,12 +153,12 @@ def evaluate(
         return work.outcome(0.0)
 
 
-def evaluate_stage1(path: str) -> dict[str, Any]:
+def evaluate_stage1(path: str) -> Score:
     """The smoke test, for the cascade of OpenEvolve: 0.45 if it is passed."""
     return evaluate(path, stages=1)
 
 
-def evaluate_stage2(path: str) -> dict[str, Any]:
+def evaluate_stage2(path: str) -> Score:
     """All stages, for the cascade of OpenEvolve."""
     return evaluate(path)
 
@@ -131,7 +172,7 @@ class Work:
     paths: int
     workers: int | None
     metrics: dict[str, float] = field(default_factory=dict)
-    constraints: dict[str, dict[str, Any]] = field(default_factory=dict)
+    constraints: dict[str, Constraint] = field(default_factory=dict)
     artifacts: dict[str, str] = field(default_factory=dict)
 
     def smoke(self) -> None:
@@ -148,7 +189,7 @@ class Work:
         if rows[0]["digest"] != rows[2]["digest"]:
             raise Contained("A-B-A: path A gives another result after path B, so the code keeps state between runs")
 
-    def judged(self) -> dict[str, Any]:
+    def judged(self) -> Score:
         """Stage 2: constraints, probes, and the score."""
         plan = self.plan()
         jobs = [scenario_of(CANDIDATE) for scenario_of in plan.values()]
@@ -167,47 +208,47 @@ class Work:
         self.metrics["violated"] = float(len(excess))
         return self.outcome(0.4 * (1 - _mean(excess)) if excess else 0.5 + 0.5 * score)
 
-    def plan(self) -> dict[tuple[Any, ...], Callable[[str], dict[str, Any]]]:
+    def plan(self) -> Plan:
         """Runs of an algorithm by kind and number: functions of its name."""
 
-        def alone(path: Path, purpose: str, number: int, **options: Any) -> Callable[[str], dict[str, Any]]:
+        def alone(path: Path, purpose: str, number: int, **options: Unpack[Options]) -> Callable[[str], Tree]:
             return lambda name: scenario(path, {"x": name}, self.seed(purpose, number), **options)
 
         def beside(
-            path: Path, victim: str, purpose: str, number: int, **options: Any
-        ) -> Callable[[str], dict[str, Any]]:
+            path: Path, victim: str, purpose: str, number: int, **options: Unpack[Options]
+        ) -> Callable[[str], Tree]:
             return lambda name: scenario(path, {"x": name, "victim": victim}, self.seed(purpose, number), **options)
 
-        plan: dict[tuple[Any, ...], Callable[[str], dict[str, Any]]] = {}
-        late = {"start_s": START_S, "age_s": OLD_S}
+        plan: dict[Key, Callable[[str], Tree]] = {}
+        late: Options = {"start_s": START_S, "age_s": OLD_S}
         for number in range(self.paths):
             public = draw(PUBLIC, "public", number)
-            plan["public", number] = alone(public, "public", number)
-            plan["neighbor", number] = alone(neighbor(public, self.secret, number), "public", number)
-            plan["held", number] = alone(draw(self.secret, "held", number), "held", number)
+            plan[Key("public", number)] = alone(public, "public", number)
+            plan[Key("neighbor", number)] = alone(neighbor(public, self.secret, number), "public", number)
+            plan[Key("held", number)] = alone(draw(self.secret, "held", number), "held", number)
             if number < self.paths // 2:
-                plan["late", number] = alone(public, "late", number, **late)
+                plan[Key("late", number)] = alone(public, "late", number, **late)
         for number, path in enumerate(HARM_PATHS):
             for victim in STANDARDS:
-                plan["harm", victim, number] = beside(path, victim, "harm", number)
-                plan["harm late", victim, number] = beside(path, victim, "harm late", number, **late)
-        plan["many",] = alone(Path(50e6, 0.04, 1), "many", 0, each=64)
-        plan["four",] = alone(Path(20e6, 0.04, 1), "four", 0, each=4, age_s=10.0, measured_s=20.0)
-        plan["deep",] = alone(Path(20e6, 0.04, 8), "deep", 0)
+                plan[Key("harm", number, victim)] = beside(path, victim, "harm", number)
+                plan[Key("harm late", number, victim)] = beside(path, victim, "harm late", number, **late)
+        plan[Key("many")] = alone(Path(50e6, 0.04, 1), "many", 0, each=64)
+        plan[Key("four")] = alone(Path(20e6, 0.04, 1), "four", 0, each=4, age_s=10.0, measured_s=20.0)
+        plan[Key("deep")] = alone(Path(20e6, 0.04, 8), "deep", 0)
         return plan
 
-    def references(self, plan: Mapping[tuple[Any, ...], Callable[[str], dict[str, Any]]]) -> dict[str, list[Row]]:
+    def references(self, plan: Plan) -> dict[str, list[Measured]]:
         """Rows of the references, and of the victims alone ("newreno" stands for the victim in that run)."""
         cases = [(name, scenario_of(name)) for name in REFERENCES for scenario_of in plan.values()]
         runs = [Run(i, Case(Scenario.from_dict(tree), measure=MEASURED)) for i, (_, tree) in enumerate(cases)]
         with Store() as store:
             rows = Runner(RunOptions(self.workers), store).all_rows(runs)
-        found: dict[str, list[Row]] = {name: [] for name in REFERENCES}
+        found: dict[str, list[Measured]] = {name: [] for name in REFERENCES}
         for (name, _), row in zip(cases, rows, strict=True):
-            found[name].append(row)
+            found[name].append(cast("Measured", row))
         return found
 
-    def rerun(self, plan: Mapping[tuple[Any, ...], Callable[[str], dict[str, Any]]], mine: Mapping[Any, Row]) -> None:
+    def rerun(self, plan: Plan, mine: Rows) -> None:
         """Three runs again in a fresh process."""
         keys = list(plan)
         chosen = [keys[self.seed("rerun", i) % len(keys)] for i in range(3)]
@@ -215,11 +256,11 @@ class Work:
         if any(row["digest"] != mine[key]["digest"] for key, row in zip(chosen, rows, strict=True)):
             raise Contained("A-B-A: path A gives another result in a new process, so the code keeps state between runs")
 
-    def utilities(self, kind: str, mine: Mapping[Any, Row], theirs: Mapping[str, Mapping[Any, Row]]) -> list[float]:
+    def utilities(self, kind: str, mine: Rows, theirs: Mapping[str, Rows]) -> list[float]:
         """Utilities u of the paths of a kind."""
         found = []
         for key, row in mine.items():
-            if key[0] != kind:
+            if key.kind != kind:
                 continue
             others = [rows[key] for rows in theirs.values()]
             most = max(other["goodputs"]["x"] for other in others)
@@ -228,9 +269,7 @@ class Work:
             found.append(math.sqrt(goodput * min(1.0, (queue_s + 1e-3) / (row["queue_s"] + 1e-3))))
         return found
 
-    def probe(
-        self, u: Mapping[str, Sequence[float]], mine: Mapping[Any, Row], theirs: Mapping[str, Mapping[Any, Row]]
-    ) -> None:
+    def probe(self, u: Mapping[str, Sequence[float]], mine: Rows, theirs: Mapping[str, Rows]) -> None:
         """Behavior that differs between public and other paths, or with the clock, the seed, and the age."""
         if _above(_differences(u["public"], u["neighbor"]), GAP):
             raise Contained("neighbors: better results on the public paths than on paths that differ by 3 %")
@@ -242,34 +281,35 @@ class Work:
         if _above(_differences(u["public"][: len(u["late"])], u["late"]), 2 * GAP):
             raise Contained("shift: worse results at another start time, seed, and measurement interval")
 
-    def excesses(self, kind: str, mine: Mapping[Any, Row], theirs: Mapping[str, Mapping[Any, Row]]) -> list[float]:
+    def excesses(self, kind: str, mine: Rows, theirs: Mapping[str, Rows]) -> list[float]:
         """Harm to each victim beyond the greatest harm of a standard, by path. A victim alone has the whole link."""
         found = []
         for key, row in mine.items():
-            if key[0] != kind:
+            if key.kind != kind:
                 continue
-            rate = HARM_PATHS[key[2]].rate_bps
+            rate = HARM_PATHS[key.number].rate_bps
             harms = [_harm(rate, rows[key]) for name, rows in theirs.items() if name in STANDARDS]
             found.append(_harm(rate, row) - max(harms))
         return found
 
-    def constrain(self, mine: Mapping[Any, Row], theirs: Mapping[str, Mapping[Any, Row]]) -> None:
+    def constrain(self, mine: Rows, theirs: Mapping[str, Rows]) -> None:
         """Constraints of RFC 9743."""
         standards = [theirs[name] for name in STANDARDS]
         harms = estimate(self.excesses("harm", mine, theirs))
         least = harms.mean - (harms.ci95 or 0.0)
         self._constraint("C1", "harm to NewReno and CUBIC, beyond their own (5.2.1)", least, 0.05, 0.5)
-        starved = _mean([float(_share(row) < 0.1) for key, row in mine.items() if key[0] == "harm"])
-        usual = max(_mean([float(_share(rows[key]) < 0.1) for key in mine if key[0] == "harm"]) for rows in standards)
+        starved = _mean([float(_share(row) < 0.1) for key, row in mine.items() if key.kind == "harm"])
+        usual = max(_mean([float(_share(rows[key]) < 0.1) for key in mine if key.kind == "harm"]) for rows in standards)
         self._constraint("C2", "fraction of runs that starve the victim", starved, max(0.5, usual), 0.5)
-        loss = _mean([row["loss"] for key, row in mine.items() if key[0] == "public"])
-        usual = max(_mean([rows[key]["loss"] for key in mine if key[0] == "public"]) for rows in standards)
+        loss = _mean([row["loss"] for key, row in mine.items() if key.kind == "public"])
+        usual = max(_mean([rows[key]["loss"] for key in mine if key.kind == "public"]) for rows in standards)
         self._constraint("C3", "loss rate of a solo flow (5.1.1)", loss, max(1.3 * usual, usual + 1e-3), 0.05)
-        self._constraint("C4", "64 flows: retransmissions per packet received", 1 - mine["many",]["useful"], 0.1, 0.5)
-        self._constraint("C5", "four flows: 1 - Jain index (5.1.4)", 1 - mine["four",]["jain"], 0.2, 0.5)
-        usual = max(rows["deep",]["queue_s"] for rows in standards)
+        useless = 1 - mine[Key("many")]["useful"]
+        self._constraint("C4", "64 flows: retransmissions per packet received", useless, 0.1, 0.5)
+        self._constraint("C5", "four flows: 1 - Jain index (5.1.4)", 1 - mine[Key("four")]["jain"], 0.2, 0.5)
+        usual = max(rows[Key("deep")]["queue_s"] for rows in standards)
         self._constraint(
-            "C6", "p95 queueing delay with a buffer of 8 BDP (s)", mine["deep",]["queue_s"], 1.02 * usual, usual
+            "C6", "p95 queueing delay with a buffer of 8 BDP (s)", mine[Key("deep")]["queue_s"], 1.02 * usual, usual
         )
 
     def _constraint(self, name: str, title: str, value: float, limit: float, scale: float) -> None:
@@ -282,11 +322,11 @@ class Work:
             "violated": value > limit,
         }
 
-    def passed(self) -> dict[str, Any]:
+    def passed(self) -> Score:
         """Result of the smoke test alone."""
         return self.outcome(PASSED_STAGE_1)
 
-    def outcome(self, score: float) -> dict[str, Any]:
+    def outcome(self, score: float) -> Score:
         """The result."""
         self.artifacts["secret"] = hashlib.sha256(self.secret).hexdigest()[:8]
         self.artifacts["version"] = _core.VERSION
@@ -305,11 +345,11 @@ class Work:
 MEASURED = "fullpipe.evaluator.sandbox:measured"
 
 
-def _harm(rate_bps: float, row: Row) -> float:
+def _harm(rate_bps: float, row: Measured) -> float:
     return harm(rate_bps, float(row["goodputs"]["victim"]), more_is_better=True)
 
 
-def _share(row: Row) -> float:
+def _share(row: Measured) -> float:
     """Goodput of the victim over the equal share."""
     return float(2 * row["goodputs"]["victim"] / max(1.0, sum(row["goodputs"].values())))
 

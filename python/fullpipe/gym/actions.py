@@ -100,7 +100,7 @@ UNPACED = 1e12
 """Pacing rate that never delays a packet, segments per second."""
 
 
-def chosen(action: str | Mapping[str, Any]) -> Action:
+def chosen(action: str | Mapping[str, object]) -> Action:
     """Action of a name, or of a table such as ``{"name": "rate-multiplier", "scale": 0.025}``.
 
     Raises:

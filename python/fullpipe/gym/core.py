@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fullpipe import _core
+from fullpipe._util.plain import Tree
 from fullpipe._util.text import quoted
 from fullpipe.engine.memory import share_bytes
 from fullpipe.engine.pool import count_workers
@@ -33,7 +34,7 @@ from fullpipe.scenario.quantity import Quantity
 
 __all__ = ["Core", "Source"]
 
-Source = Distribution | Scenario | str | os.PathLike[str] | Mapping[str, Any]
+Source = Distribution | Scenario | str | os.PathLike[str] | Mapping[str, object]
 """A scenario, a distribution of scenarios, or a file of either."""
 
 FIRST_WINDOW = 10.0
@@ -64,7 +65,7 @@ class Core:
         source: Source,
         count: int,
         *,
-        action: str | Mapping[str, Any],
+        action: str | Mapping[str, object],
         features_of: str | Sequence[str] | None,
         history: int,
         interval: str,
@@ -148,7 +149,7 @@ class Core:
         if self.now_ns[place] >= self.duration_ns[place]:
             raise ScenarioError("duration", "no step is left after the first interval", scenario.file)
 
-    def step(self, places: npt.NDArray[np.int64], given: npt.NDArray[Any]) -> None:
+    def step(self, places: npt.NDArray[np.int64], given: npt.NDArray[np.float64]) -> None:
         """Applies actions, shape (places, agents), and advances by an interval."""
         rows = self._rows(places)
         rows["set_rate_bps"] = self.set_rate[places].ravel()
@@ -309,7 +310,7 @@ def _interval(text: str) -> tuple[float | None, float]:
     )
 
 
-def _groups(scenario: Scenario) -> list[dict[str, Any]]:
+def _groups(scenario: Scenario) -> list[Tree]:
     """Groups of flows that are controlled from outside."""
     names = [(group, group["algorithm"]) for group in scenario.to_dict().get("flows", [])]
     return [group for group, what in names if (what.get("name") if isinstance(what, Mapping) else what) == EXTERNAL]

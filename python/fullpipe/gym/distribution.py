@@ -14,10 +14,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from fullpipe._util.plain import Table
 from fullpipe._util.text import quoted, unknown
 from fullpipe.errors import ScenarioError
 from fullpipe.scenario import Scenario, parse, read_text
@@ -42,8 +42,8 @@ class Distribution:
 
     def __init__(
         self,
-        scenario: Mapping[str, Any],
-        axes: Mapping[str, Mapping[str, Any]] | None = None,
+        scenario: Table,
+        axes: Mapping[str, Table] | None = None,
         *,
         file: str | None = None,
     ) -> None:
@@ -71,7 +71,7 @@ class Distribution:
         return cls(tree["scenario"], tree.get("axes"), file=file)
 
     @classmethod
-    def of(cls, what: Distribution | Scenario | str | os.PathLike[str] | Mapping[str, Any]) -> Distribution:
+    def of(cls, what: Distribution | Scenario | str | os.PathLike[str] | Table) -> Distribution:
         """A distribution from itself, a scenario, a file, or a dictionary with the keys of either."""
         if isinstance(what, Distribution):
             return what
@@ -99,7 +99,7 @@ class Distribution:
                 flow.setdefault("processing_time", f"{max(1, min(10**9, round(1e9 * bits / min(rates))))} ns")
         return Scenario.from_dict(tree, file=self.file)
 
-    def _check(self, path: str, law: Mapping[str, Any]) -> None:
+    def _check(self, path: str, law: Table) -> None:
         kinds = [key for key in law if key in KINDS]
         extra = {"choice": "weights", "log": "zero"}.get(kinds[0] if kinds else "", "")
         if len(kinds) != 1 or any(key not in (kinds[0], extra) for key in law):
@@ -123,7 +123,7 @@ class Distribution:
     def _wrong(self, path: str, what: str) -> ScenarioError:
         return ScenarioError(f"axes.{path}", what, self.file)
 
-    def _draw(self, law: Mapping[str, Any], random: np.random.Generator) -> Any:
+    def _draw(self, law: Table, random: np.random.Generator) -> object:
         if "choice" in law:
             weights = np.array(law.get("weights", [1] * len(law["choice"])), float)
             return law["choice"][int(random.choice(len(weights), p=weights / weights.sum()))]

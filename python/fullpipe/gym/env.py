@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -18,7 +17,7 @@ __all__ = ["Env", "observation_space", "one_info"]
 ONLY = np.array([0])
 
 
-class Env(gymnasium.Env[npt.NDArray[np.float32], Any]):
+class Env(gymnasium.Env[npt.NDArray[np.float32], npt.ArrayLike]):
     """A flow under the control of an agent.
 
     A step applies the action, advances by an interval, and observes the ACKs in it: the effect of an action shows one
@@ -39,13 +38,13 @@ class Env(gymnasium.Env[npt.NDArray[np.float32], Any]):
         ScenarioError: The scenario is wrong, or has no learner, or several.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
+    metadata: dict[str, object] = {"render_modes": []}  # noqa: RUF012
 
     def __init__(
         self,
         scenario: Source,
         *,
-        action: str | Mapping[str, Any] = "rate-multiplier",
+        action: str | Mapping[str, object] = "rate-multiplier",
         features: str | Sequence[str] | None = None,
         history: int = 10,
         interval: str = "1 RTT",
@@ -68,8 +67,8 @@ class Env(gymnasium.Env[npt.NDArray[np.float32], Any]):
         self.action_space = self._core.action.space()
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[npt.NDArray[np.float32], dict[str, object]]:
         """Begins an episode. Each draws a number from the environment's random stream, which gives the scenario and the
         seed of the simulation.
         """
@@ -77,7 +76,7 @@ class Env(gymnasium.Env[npt.NDArray[np.float32], Any]):
         self._core.begin(0, int(self.np_random.integers(0, 2**63)))
         return self._observation(), one_info(self._core, 0)
 
-    def step(self, action: Any) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.ArrayLike) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, object]]:
         """Applies an action for an interval."""
         self._core.step(ONLY, np.asarray(action).reshape(1, 1))
         terminated = bool(self._core.terminated(ONLY)[0])
@@ -95,6 +94,6 @@ def observation_space(core: Core, flatten: bool) -> spaces.Box:
     return spaces.Box(low.ravel() if flatten else low, high.ravel() if flatten else high, dtype=np.float32)
 
 
-def one_info(core: Core, agent: int) -> dict[str, Any]:
+def one_info(core: Core, agent: int) -> dict[str, object]:
     """Facts about the last interval of one learner."""
     return {key: values[0, agent].item() for key, values in core.infos(ONLY).items()}

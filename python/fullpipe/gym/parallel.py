@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.utils import seeding
 from pettingzoo import ParallelEnv as Base
@@ -16,8 +17,10 @@ from fullpipe.gym.rewards import Reward
 
 __all__ = ["ParallelEnv"]
 
+Observation = npt.NDArray[np.float32]
 
-class ParallelEnv(Base[str, Any, Any]):  # type: ignore[misc]  # the package has no types
+
+class ParallelEnv(Base[str, Observation, npt.ArrayLike]):  # type: ignore[misc]  # the package has no types
     """Flows under the control of an agent each. An agent has the name of its flow; members of a group are ``NAME/1``,
     ``NAME/2`` and so on. All act together, so that the interval is a fixed time.
 
@@ -38,13 +41,13 @@ class ParallelEnv(Base[str, Any, Any]):  # type: ignore[misc]  # the package has
         ScenarioError: The scenario is wrong, or has no learner.
     """
 
-    metadata: dict[str, Any] = {"name": "fullpipe", "render_modes": []}  # noqa: RUF012
+    metadata: dict[str, object] = {"name": "fullpipe", "render_modes": []}  # noqa: RUF012
 
     def __init__(
         self,
         scenario: Source,
         *,
-        action: str | Mapping[str, Any] = "rate-multiplier",
+        action: str | Mapping[str, object] = "rate-multiplier",
         features: str | Sequence[str] | None = None,
         history: int = 10,
         interval: str = "20 ms",
@@ -72,7 +75,7 @@ class ParallelEnv(Base[str, Any, Any]):  # type: ignore[misc]  # the package has
         self.action_spaces = {name: self._core.action.space() for name in self.possible_agents}
         self._random: np.random.Generator | None = None
 
-    def observation_space(self, agent: str) -> spaces.Space[Any]:
+    def observation_space(self, agent: str) -> spaces.Box:
         """Space of an agent's observations."""
         return self.observation_spaces[agent]
 
@@ -81,8 +84,8 @@ class ParallelEnv(Base[str, Any, Any]):  # type: ignore[misc]  # the package has
         return self.action_spaces[agent]
 
     def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        self, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, object]]:
         """Begins an episode; ``options`` are ignored."""
         del options
         if seed is not None or self._random is None:
@@ -92,8 +95,8 @@ class ParallelEnv(Base[str, Any, Any]):  # type: ignore[misc]  # the package has
         return self._observations(), self._infos()
 
     def step(
-        self, actions: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
+        self, actions: Mapping[str, npt.ArrayLike]
+    ) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, object]]:
         """Applies an action of each agent for an interval."""
         names = self.possible_agents
         given = [float(np.asarray(actions.get(name, 0)).reshape(-1)[0]) for name in names]
@@ -112,9 +115,9 @@ class ParallelEnv(Base[str, Any, Any]):  # type: ignore[misc]  # the package has
             self.agents = []
         return found
 
-    def _observations(self) -> dict[str, Any]:
+    def _observations(self) -> dict[str, Observation]:
         found = self._core.observations(ONLY)[0]
         return {name: found[i].ravel() for i, name in enumerate(self.possible_agents)}
 
-    def _infos(self) -> dict[str, Any]:
+    def _infos(self) -> dict[str, object]:
         return {name: one_info(self._core, i) for i, name in enumerate(self.possible_agents)}

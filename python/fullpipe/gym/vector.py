@@ -52,7 +52,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         scenario: Source,
         num_envs: int = 1,
         *,
-        action: str | Mapping[str, Any] = "rate-multiplier",
+        action: str | Mapping[str, object] = "rate-multiplier",
         features: str | Sequence[str] | None = None,
         history: int = 10,
         interval: str = "1 RTT",
@@ -90,8 +90,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         self._ended = np.zeros(num_envs, bool)
 
     def reset(
-        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Array, dict[str, Any]]:
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, object] | None = None
+    ) -> tuple[Array, dict[str, object]]:
         """Begins an episode in each environment, or in those of ``options["reset_mask"]``.
 
         Raises:
@@ -111,7 +111,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         self._ended[mask] = False
         return self._observations(), self._infos(mask)
 
-    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, object]]:
         """Applies an action in each environment.
 
         Raises:
@@ -132,7 +132,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             terminated[going] = self._core.terminated(going)
             truncated[going] = self._core.truncated(going)
         ended = terminated | truncated
-        infos: dict[str, Any] = {}
+        infos: dict[str, object] = {}
         if self._mode == AutoresetMode.SAME_STEP and ended.any():
             last = self._observations()
             final = np.full(self.num_envs, None, object)
@@ -148,7 +148,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         everyone = np.ones(self.num_envs, bool)
         return self._observations(), rewards, terminated, truncated, {**self._infos(everyone), **infos}
 
-    def close_extras(self, **_: Any) -> None:
+    def close_extras(self, **_: object) -> None:
         """Nothing is open."""
 
     def _begin(self, place: int) -> None:
@@ -160,9 +160,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
     def _observations(self) -> Array:
         return self._core.observations(np.arange(self.num_envs)).reshape(self.observation_space.shape or ())
 
-    def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, object]:
         """Facts as Gymnasium's vector form: an array for each key, and a mask."""
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for key, values in self._core.infos(np.arange(self.num_envs)).items():
             found[key] = np.where(mask, values[:, 0], np.zeros(1, values.dtype))
             found[f"_{key}"] = mask.copy()

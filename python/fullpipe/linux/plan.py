@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.plain import Table
 from fullpipe.errors import ScenarioError
@@ -59,7 +59,7 @@ class Tcp:
     """
 
     algorithm: str
-    params: tuple[tuple[str, Any], ...]
+    params: tuple[tuple[str, object], ...]
     slow_start: str
     sack: bool
     delayed_ack: bool

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import frexp
-from typing import Any, Self
+from typing import Self
 
 from fullpipe._util.plain import Table, Tree
 from fullpipe.linux.ways import whole
@@ -266,7 +266,7 @@ def _burst(min_packets: float, bits: int) -> int:
     return low
 
 
-def _only(params: Table, key: str, allowed: Any, why: str) -> None:
+def _only(params: Table, key: str, allowed: object, why: str) -> None:
     """Refuses another value than the kernel's."""
     if params[key] != allowed:
         shown = str(allowed).lower() if isinstance(allowed, bool | float) else f'"{allowed}"'

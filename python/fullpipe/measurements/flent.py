@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import Any
 
 from fullpipe._util.plain import Tree
 from fullpipe.measurements.schema import UNKNOWN, Builder, Measurement
@@ -72,7 +71,7 @@ def read_flent(source: Source, metadata: Tree) -> Measurement:
 def _about(source: Source) -> tuple[Tree, int]:
     """Metadata and version."""
     keys: set[str | None] = set()
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
 
     def wanted(path: Path) -> bool:
         keys.update(path[:1])

@@ -216,7 +216,7 @@ class Builder:
     _strides: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TABLES, 1))
     _warned: set[str] = field(default_factory=set)
 
-    def add(self, table: str, **values: Any) -> None:
+    def add(self, table: str, **values: object) -> None:
         """Adds a row; columns that are not given are null."""
         rows = self._rows[table]
         rows.append(values)
@@ -279,7 +279,7 @@ class Builder:
             self.warn(f"more than {MOST_ROWS} rows of {table}; one of {self._strides[table]} is kept")
 
 
-def _value(value: Any, kind: str) -> Any:
+def _value(value: Any, kind: str) -> object:
     """A value as its column takes it; what does not fit is null."""
     if value is None:
         return None

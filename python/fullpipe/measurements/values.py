@@ -91,7 +91,7 @@ class _Bounded:
 
 def values(
     source: Source, stream: Reader, wanted: Callable[[Path], bool], on_cut: Callable[[], object] | None = None
-) -> Iterator[tuple[Path, Any]]:
+) -> Iterator[tuple[Path, object]]:
     """Parts of the first JSON value of a stream, with their places.
 
     Args:
@@ -131,7 +131,7 @@ class _Walk:
     """State between two events of the parser."""
 
     def __init__(self, source: Source, wanted: Callable[[Path], bool]) -> None:
-        self.found: tuple[Path, Any] = ((), None)
+        self.found: tuple[Path, object] = ((), None)
         self.begun = False
         self.is_complete = False
         self._source = source
@@ -165,7 +165,7 @@ class _Walk:
             return True
         return False
 
-    def _enter(self, container: Any) -> bool:
+    def _enter(self, container: object) -> bool:
         self._level += 1
         if self._level > MOST_LEVELS:
             raise self._source.error(f"is nested too deeply (allowed: at most {MOST_LEVELS} levels)")
@@ -192,7 +192,7 @@ class _Walk:
         self.found = (tuple(self._path), done)
         return True
 
-    def _attach(self, value: Any) -> None:
+    def _attach(self, value: object) -> None:
         self._parts += 1
         if self._parts > MOST_PARTS:
             raise self._source.error(f"has a part of more than {MOST_PARTS} values")
@@ -203,12 +203,12 @@ class _Walk:
             outer.append(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A scalar: whole numbers stay whole, and numbers that are not finite become None."""
     return value if not isinstance(value, float) or math.isfinite(value) else None
 
 
-def as_number(value: Any) -> float | None:
+def as_number(value: object) -> float | None:
     """A number, also if it is written as a string; None for anything else."""
     if isinstance(value, bool):
         return None
@@ -220,7 +220,7 @@ def as_number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def as_text(value: Any) -> str | None:
+def as_text(value: object) -> str | None:
     """A text; None for anything else, and for an empty one."""
     return value if isinstance(value, str) and value else None
 

@@ -303,7 +303,7 @@ def moving_mean(values: Values, samples: int) -> Values:
     return mean
 
 
-def _running_sum(values: NDArray[Any]) -> Values:
+def _running_sum(values: NDArray[np.float64]) -> Values:
     return np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
 
 

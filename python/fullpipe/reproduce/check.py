@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise, product
-from typing import Any
 
+from fullpipe._util.plain import Table
 from fullpipe.reproduce.prose import filled
 
 __all__ = ["Check", "Entry", "Shape", "Value", "judge", "refuse_if_void"]
 
-Entry = Mapping[str, Any]
+Entry = Table
 """Table ``[[checks]]`` of a data file."""
 
 SHAPES = ("rising", "falling", "below", "bounds")

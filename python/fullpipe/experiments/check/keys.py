@@ -32,7 +32,7 @@ class Key:
 
     doc: str
     kind: str
-    default: Any = None
+    default: object = None
     least: float = -math.inf
     most: float = math.inf
 
@@ -131,7 +131,7 @@ class Table:
         """Error that names the file and the key."""
         return ScenarioError(f"{self.place}.{key}" if self.place else key, what, self.file)
 
-    def _check(self, key: str, value: Any) -> None:
+    def _check(self, key: str, value: object) -> None:
         known = self.keys[key]
         allowed, fits = KINDS[known.kind]
         if not fits(value):
@@ -149,7 +149,7 @@ def _is_controllers(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(each, str | Mapping) for each in value.values())
 
 
-KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "text": ("text", lambda value: isinstance(value, str) and bool(value.strip())),
     "number": ("a number", _is_number),
     "whole number": ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),

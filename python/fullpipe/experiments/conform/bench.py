@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any
 
 from fullpipe._util.children import end_with_parent
 from fullpipe._util.inputs import FileError, parse_json
@@ -186,7 +186,7 @@ def _output_of(program: str, file: Path) -> tuple[int, bytes, str]:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
-    def read(name: str, stream: Any, most: int) -> None:
+    def read(name: str, stream: IO[bytes], most: int) -> None:
         with stream:
             written[name] = stream.read(most + 1)
         if len(written[name]) > most:
@@ -278,8 +278,8 @@ class Bench:
         schedule = [
             {"at": f"{1e3 * at_s:g} ms", **change} for at_s, change in sorted(changes, key=lambda each: each[0])
         ]
-        back: dict[str, Any] = {"schedule": [], "delay": f"{1e3 * back_s:g} ms"}
-        link: dict[str, Any] = {
+        back: dict[str, object] = {"schedule": [], "delay": f"{1e3 * back_s:g} ms"}
+        link: dict[str, object] = {
             "rate": "1 Gbit/s",
             "delay": f"{500 * rtt_s:g} ms",
             "schedule": schedule,

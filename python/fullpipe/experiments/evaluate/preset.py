@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from fullpipe._util.plain import Tree
 
 __all__ = ["ACK_BYTES", "PACKET_BYTES", "STANDARDS", "Party", "Tree", "dumbbell", "flows", "mbps", "ms"]
-
-Tree = dict[str, Any]
 
 PACKET_BYTES, ACK_BYTES = 1500, 52
 """Bytes on the wire; the ACK has timestamps (RFC 7323)."""

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from fullpipe._util.files import check_free
 from fullpipe._util.plain import Tree
@@ -239,7 +238,7 @@ class Work:
             "seconds": round(time.monotonic() - self.begun_s, 1),
             "next": self.commands(best.fit.candidate, out),
         }
-        rows: list[dict[str, Any]] = [
+        rows: list[Tree] = [
             {"model": "best", "seed": seed, **run.metrics[0].values}
             for seed, run in zip(VERDICT_SEEDS, best.runs, strict=True)
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from fullpipe import _core
 from fullpipe._util.display import Shown
+from fullpipe._util.plain import Table, Tree
 from fullpipe.metrics import axis, metric
 from fullpipe.runs.results import Results
 from fullpipe.scenario import Scenario
@@ -65,7 +66,7 @@ class Explanation(Results):
 
     def __init__(
         self,
-        kept: Mapping[str, Any],
+        kept: Table,
         runs: pa.Table,
         overlay: Overlay | None = None,
         measurement: Measurement | None = None,
@@ -76,11 +77,11 @@ class Explanation(Results):
         self._measurement = measurement
         self.files: list[str] = kept["files"]
         self.scenario = Scenario.from_dict(kept["scenario"])
-        self.fit: dict[str, Any] = kept["fit"]
+        self.fit: Tree = kept["fit"]
         self.explained: bool = kept["explained"]
         self.hint: str | None = kept["hint"]
-        self.metrics_of_verdict: list[dict[str, Any]] = kept["metrics"]
-        self.windows: list[dict[str, Any]] = kept["windows"]
+        self.metrics_of_verdict: list[Tree] = kept["metrics"]
+        self.windows: list[Tree] = kept["windows"]
         self.not_determined: list[str] = kept["not_determined"]
         self.warnings: list[str] = kept["warnings"]
 
@@ -92,7 +93,7 @@ class Explanation(Results):
     def sentences(self) -> list[str]:
         """Verdict, undetermined parameters, hint, and next commands, one line each."""
         fit = self.fit
-        queue = NAMES.get(fit["queue"], fit["queue"])
+        queue = str(NAMES.get(fit["queue"], fit["queue"]))
         if fit["buffer_bytes"] is not None:
             queue += f" of {self._kept['buffer_packets']} packets"
         model = (
@@ -205,7 +206,7 @@ def _line(trace: Trace, name: str, grid: Any, width: float) -> Any:
     return np.interp(grid, at, values) if len(at) else np.full(len(grid), np.nan)
 
 
-def _side(row: Mapping[str, Any]) -> str:
+def _side(row: Table) -> str:
     name = metric(row.get("metric") or row["id"]).title
     if row["measured"] < row["low"]:
         return f"{name} is {100 * (1 - row['measured'] / row['low']):.0f} % below every simulated run"

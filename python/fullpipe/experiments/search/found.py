@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe._util.display import Shown
 from fullpipe._util.files import readable
 from fullpipe._util.inputs import read_json, read_table
+from fullpipe._util.plain import Table
 from fullpipe.experiments.search.space import KNOBS, Point
 from fullpipe.runs.results import Results
 from fullpipe.scenario import Scenario
@@ -43,7 +44,7 @@ class Search(Results):
 
     KIND = "search"
 
-    def __init__(self, kept: Mapping[str, Any], runs: pa.Table) -> None:
+    def __init__(self, kept: Table, runs: pa.Table) -> None:
         super().__init__(("part",), runs)
         self.tested: str = kept["algorithm"]
         self.against: str = kept["against"]

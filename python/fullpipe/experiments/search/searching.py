@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from fullpipe._util.files import check_free
+from fullpipe._util.plain import Table
 from fullpipe._util.text import with_params
 from fullpipe.custom.arguments import as_algorithm
 from fullpipe.engine.options import Progress, RunOptions
@@ -196,7 +196,7 @@ class Work:
 
     def report(self, point: Point | None, threshold: float | None) -> Search:
         """Result, with the value over fresh seeds."""
-        kept: dict[str, Any] = {
+        kept: dict[str, object] = {
             "algorithm": _label(self.objective.tested),
             "against": _label(self.objective.other),
             "metric": self.objective.metric,
@@ -280,5 +280,5 @@ def _key(point: Point) -> tuple[tuple[str, float], ...]:
     return tuple(point.items())
 
 
-def _label(algorithm: Any) -> str:
+def _label(algorithm: str | Table) -> str:
     return algorithm if isinstance(algorithm, str) else with_params(algorithm)

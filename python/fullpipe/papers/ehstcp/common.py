@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -75,7 +74,7 @@ def link_with_background(
     seconds: tuple[float, float],
     *,
     load: float = 1.0,
-    **keys: Any,
+    **keys: object,
 ) -> Scenario:
     """High-speed flows, then background traffic, on a dumbbell of 10 ms one way.
 

@@ -8,10 +8,11 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 from fullpipe._util.inputs import read_json
+from fullpipe._util.plain import Tree
 from fullpipe.playground import NAME, packed, text_for
 from fullpipe.reproduce.check import Check, Shape, Value
 from fullpipe.reproduce.item import Claim, citation, claim, notes
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "papers"]
 
-View: TypeAlias = dict[str, Any]
+View: TypeAlias = Tree
 """Values for the templates."""
 
 Intervals = Mapping[str, Mapping[str, "float | None"]]
