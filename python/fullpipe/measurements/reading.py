@@ -16,6 +16,7 @@ __all__ = ["detect", "read"]
 
 FLENT = re.compile(rb'^\s*\{\s*"(?:metadata|results|x_values|raw_values|version)"\s*:')
 IPERF3 = re.compile(rb'^\s*\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"(?:start|interval)"|error"\s*:\s*")')
+QLOG = re.compile(rb'"(?:qlog_version|file_schema)"\s*:')
 OWN = re.compile(rb'^\s*\{\s*"engine"\s*:')
 TC = re.compile(rb'(?m)^qdisc \S+ \S+ |^\s*\[\s*(?:\{\s*\}\s*,\s*)*\{[^{}]*"kind"\s*:')
 
@@ -26,6 +27,10 @@ def detect(head: bytes) -> str | None:
         return "pcap"
     if head[:4] == PCAPNG_MAGIC:
         return "pcapng"
+    if head[:1] == b"\x1e":
+        return "sqlog"
+    if QLOG.search(head[:4096]) and head.lstrip()[:1] == b"{":
+        return "sqlog" if b'"trace"' in head.partition(b"\n")[0] else "qlog"
     if IPERF3.match(head) or (head.lstrip()[:1] == b"{" and b'"version"' in head and b'"iperf 3' in head):
         return "iperf3"
     if FLENT.match(head):
@@ -80,6 +85,10 @@ def _reader(kind: str, interval_s: float | None) -> Callable[[Source, Tree], Mea
         from fullpipe.measurements.tc import read_tc
 
         return read_tc
+    if kind in ("qlog", "sqlog"):
+        from fullpipe.measurements.qlog import read_qlog
+
+        return read_qlog
     if kind in ("pcap", "pcapng"):
         from fullpipe.measurements.pcap import read_pcap
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "METADATA", "MOST_ROWS", "TABLES", "UNKNOWN", "Builder", "Measurement", "clean", "schema"]
 
-FORMATS = ("flent", "ss", "iperf3", "pcap", "pcapng", "tc", "fullpipe")
+FORMATS = ("flent", "qlog", "sqlog", "ss", "iperf3", "pcap", "pcapng", "tc", "fullpipe")
 """Formats that can be read."""
 
 UNKNOWN = f"unknown format; allowed: {', '.join(FORMATS)}"

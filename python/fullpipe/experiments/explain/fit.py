@@ -24,8 +24,10 @@ __all__ = ["SECOND_SEEDS", "SEEDS", "Fit", "Range", "Search", "halve", "profile"
 SEEDS = (1, 2)
 """Seeds of the search."""
 
-STAGES = (40, 100, 200)
-"""Evaluations of each remaining candidate after each stage."""
+STAGES = ((20, 0.3, 0.5), (40, 0.5, 1 / 3), (100, 0.75, 1 / 3), (200, 1.0, 1.0))
+"""Stages: evaluations of each remaining candidate, part of the time of the search until the end of the stage, and
+fraction of the candidates that go on. With all at once, a short budget would leave each candidate two generations.
+"""
 
 POPULATION, STEP = 8, 0.15
 
@@ -51,8 +53,8 @@ GOOD_J = 0.5
 SECOND_SEEDS = (1, 2, 3, 4, 5, 6)
 """Seeds of a second search around the best parameters: two seeds can be far from the mean of many."""
 
-STALLED, GAIN = 8, 0.99
-"""Generations without a gain of 1 % that end a search that has had its first stage."""
+STALLED, GAIN, LEAST_EVALUATIONS = 8, 0.99, 40
+"""Generations without a gain of 1 % that end a search, after that many evaluations."""
 
 WIDER_J = 4.0
 """Growth of the distance up to which a parameter is possible (profile)."""
@@ -100,7 +102,7 @@ class Fit:
     @property
     def is_over(self) -> bool:
         """Whether more evaluations would gain little."""
-        return self.distance < GOOD_J or (self.evaluations >= STAGES[0] and self.stalled >= STALLED)
+        return self.distance < GOOD_J or (self.evaluations >= LEAST_EVALUATIONS and self.stalled >= STALLED)
 
     def ask(self) -> list[Params]:
         """Parameters of the next generation; the first one has `SCANNED` base RTTs."""
@@ -195,7 +197,7 @@ class Search:
 
 
 def halve(search: Search, fits: Sequence[Fit], until: float) -> list[Fit]:
-    """Fits, best first. After each stage, the better third goes on, and at least two.
+    """Fits, best first. After each stage, the better ones go on, and at least two.
 
     Args:
         search: The measurement.
@@ -203,14 +205,14 @@ def halve(search: Search, fits: Sequence[Fit], until: float) -> list[Fit]:
         until: Part of the budget that may be used.
     """
     remaining = list(fits)
-    for i, evaluations in enumerate(STAGES):
-        part = until * (i + 1) / len(STAGES)
+    before = 0.0
+    for evaluations, end, kept in STAGES:
         for j, fit in enumerate(remaining):
             # Each candidate gets its part of the time, so that the last one is not left out.
-            before = until * i / len(STAGES)
-            search.advance(fit, evaluations, before + (part - before) * (j + 1) / len(remaining))
+            search.advance(fit, evaluations, until * (before + (end - before) * (j + 1) / len(remaining)))
         remaining.sort(key=lambda each: each.distance)
-        remaining = remaining[: max(2, math.ceil(len(remaining) / 3))]
+        remaining = remaining[: max(2, math.ceil(kept * len(remaining)))]
+        before = end
     return sorted(fits, key=lambda each: each.distance)
 
 
