@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-CRATES = ("fullpipe_cc",)
+CRATES = ("fullpipe_cc", "fullpipe_sim", "fullpipe_net")
 """Crates that other programs depend on."""
 
 PAGES = Path(__file__).parent.parent / "target/doc"

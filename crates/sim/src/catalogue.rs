@@ -46,6 +46,8 @@ pub struct Catalogue {
 pub type Begin = dyn Fn(&Params, Start) -> Box<dyn CongestionControl + Send> + Send + Sync;
 
 /// Algorithm that is not built in: its registry entry, and its constructor.
+///
+/// Example: see [`Source`].
 pub struct Foreign {
     info: &'static Info,
     begin: Box<Begin>,
@@ -56,6 +58,33 @@ pub struct Foreign {
 }
 
 /// Algorithms that scenarios name by a table, such as `{ object = "my.bpf.o" }`.
+///
+/// ```
+/// use fullpipe_cc::{Classic, algorithms::reno::Reno, params::Info};
+/// use fullpipe_sim::Catalogue;
+/// use fullpipe_sim::catalogue::{Found, Source};
+/// use fullpipe_sim::scenario::Table;
+///
+/// #[derive(Debug)]
+/// struct Scripts;
+/// static INFO: Info = Info::new("script", "none");
+/// impl Source for Scripts {
+///     fn key(&self) -> &'static str { "script" }
+///     fn keys(&self) -> &'static [&'static str] { &[] }
+///     fn embed(&self, _: &mut Table, _: &std::path::Path) -> Result<(), (String, String)> { Ok(()) }
+///     fn find(&self, _: &Table) -> Result<Found, (String, String)> {
+///         Ok(Found { info: &INFO, begin: Box::new(|_, start| Box::new(Classic::new(start, Reno))), connection_bytes: 0 })
+///     }
+/// }
+/// let scenario = Catalogue::builtin().with_source(Scripts).read_toml(r#"
+///     duration = "5 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]
+///     flows = [{ algorithm = { script = "x" } }]
+/// "#)?;
+/// let foreign = scenario.flows[0].tcp.algorithm.foreign.as_ref().expect("not built in");
+/// assert_eq!(foreign.info().name, "script");
+/// # Ok::<(), fullpipe_sim::scenario::Problem>(())
+/// ```
 pub trait Source: fmt::Debug + Send + Sync {
     /// The key by which such a table is known; no algorithm has a parameter of this name.
     fn key(&self) -> &'static str;
@@ -79,6 +108,8 @@ pub trait Source: fmt::Debug + Send + Sync {
 }
 
 /// Algorithm that a source has found.
+///
+/// Example: see [`Source`].
 pub struct Found {
     /// Registry entry.
     pub info: &'static Info,
@@ -251,6 +282,23 @@ pub(crate) fn check(info: &Info) -> Result<(), String> {
 }
 
 /// Registry entry of an algorithm that is known at run time only: an [`Info`] that owns its parts.
+///
+/// ```
+/// use fullpipe_cc::params::{Group, Kind, Value};
+/// use fullpipe_sim::catalogue::{Definition, Parameter};
+///
+/// let text = |text: &str| text.to_owned();
+/// let beta = Parameter {
+///     name: text("beta"), unit: text("1"), kind: Kind::Number { min: 0.1, max: 0.9 }, default: Value::Number(0.5),
+///     doc: text("Part that a loss leaves."), source: text("the author"),
+/// };
+/// let mine = Definition {
+///     name: text("mine"), paper: text("none"), group: Group::Loss, recovery: text("sack"), own_slow_start: false,
+///     ecn: None, params: vec![beta],
+/// };
+/// assert_eq!(mine.kept().params[0].default, Some(Value::Number(0.5)));
+/// assert!(std::ptr::eq(mine.kept(), mine.clone().kept()), "equal ones are kept once");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// See [`Info::name`]; so are the others.
@@ -270,6 +318,8 @@ pub struct Definition {
 }
 
 /// A [`Param`] whose parts are its own.
+///
+/// Example: see [`Definition`].
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// See [`Param::name`]; so are the others.

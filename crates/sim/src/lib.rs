@@ -23,6 +23,7 @@
 
 pub mod catalogue;
 mod engine;
+#[doc(hidden)]
 pub mod files;
 pub mod links;
 mod memory;

@@ -46,6 +46,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Direction of a link.
+///
+/// Example: see [`Links`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Direction(usize);
 
@@ -57,6 +59,8 @@ impl Direction {
 }
 
 /// Packet at the far end of a direction.
+///
+/// Example: see [`Links`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// Direction that it has crossed.
@@ -81,6 +85,24 @@ enum Kind {
 }
 
 /// The links of a scenario.
+///
+/// ```
+/// use fullpipe_sim::Scenario;
+/// use fullpipe_sim::links::{Ecn, Links};
+///
+/// let scenario = Scenario::from_toml(r#"
+///     duration = "1 s"
+///     links = [{ name = "l", rate = "8 Mbit/s", delay = "10 ms", buffer = "2 packets" }]
+///     udp = [{ rate = "1 Mbit/s" }]
+/// "#)?;
+/// let mut links = Links::new(&scenario)?;
+/// let back = links.find("l", true).expect("a link of this name");
+/// assert_eq!(back.index(), 1);
+/// links.send(0, back, 1000, Ecn::Ect0, 7);
+/// let packet = links.deliver(20_000_000).expect("1 ms to send it, and 10 ms to the far end");
+/// assert_eq!((packet.direction, packet.at, packet.ecn, packet.tag), (back, 11_000_000, Ecn::Ect0, 7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Links {
     names: Vec<String>,

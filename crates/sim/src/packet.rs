@@ -82,6 +82,14 @@ impl Marks {
 }
 
 /// The ECN field of the IP header (RFC 3168 section 5; RFC 9331 gives ECT(1) its meaning).
+///
+/// ```
+/// use fullpipe_sim::links::Ecn;
+///
+/// let codepoints = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].map(|ecn| ecn as u8);
+/// assert_eq!(codepoints, [0b00, 0b01, 0b10, 0b11], "RFC 3168 section 5");
+/// assert!(Ecn::Ect0.capable() && !Ecn::NotEct.capable());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
     /// The transport does not take marks.

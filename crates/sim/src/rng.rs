@@ -133,6 +133,8 @@ impl Rng {
 }
 
 /// A value, or a uniform random choice for each flow, drawn from the scenario's seed.
+///
+/// Example: see [`FlowGroup`](crate::model::FlowGroup).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// Least.

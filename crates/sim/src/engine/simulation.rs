@@ -12,6 +12,19 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Why a run did not reach its end.
+///
+/// ```
+/// use fullpipe_sim::{Scenario, Stopped, run, run_within};
+///
+/// let scenario = Scenario::from_toml(r#"
+///     duration = "60 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]
+///     flows = [{ algorithm = "reno" }]
+/// "#)?;
+/// assert_eq!(run(&scenario, &mut |now| now < 1_000_000_000), Err(Stopped::Interrupted));
+/// assert!(matches!(run_within(&scenario, 1_000, &mut |_| true), Err(Stopped::Memory(_))));
+/// # Ok::<(), fullpipe_sim::scenario::Problem>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Stopped {

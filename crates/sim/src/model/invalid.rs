@@ -7,6 +7,8 @@ use std::fmt;
 
 /// First fault that [`Scenario::check`](super::Scenario::check) finds. Displays as one line, for example
 /// `links[0].rate must be in [1 bit/s, 10000 Gbit/s], got 0 bit/s`.
+///
+/// Example: see [`Scenario::check`](super::Scenario::check).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Invalid {
@@ -47,6 +49,14 @@ pub enum Invalid {
 }
 
 /// Value with its dimension.
+///
+/// ```
+/// use fullpipe_sim::model::{Amount, Interval};
+///
+/// assert_eq!(Amount::Rate(10_000_000).to_string(), "10 Mbit/s");
+/// let allowed = Interval { least: Amount::Number(0.0), most: Amount::Number(1.0), with_least: true, with_most: false };
+/// assert_eq!(allowed.to_string(), "[0, 1)");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Amount {
@@ -65,6 +75,8 @@ pub enum Amount {
 }
 
 /// Interval of allowed values.
+///
+/// Example: see [`Amount`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// Least value.

@@ -7,6 +7,22 @@ use super::{
 };
 
 /// Columns of one length.
+///
+/// ```
+/// use fullpipe_sim::{Scenario, Simulation, Values};
+///
+/// let report = Simulation::new(Scenario::from_toml(r#"
+///     duration = "5 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "1 BDP" }]
+///     flows = [{ algorithm = "newreno", count = 3 }]
+/// "#)?)?.report()?;
+/// let tables = report.into_tables();
+/// let flows = tables.iter().find(|table| table.name == "flows").expect("a table of flows");
+/// assert_eq!(flows.rows(), 3);
+/// let goodput = flows.columns.iter().find(|column| column.name == "goodput_bps").expect("a column");
+/// assert!(matches!(&goodput.values, Values::Numbers(numbers) if numbers.iter().sum::<f64>() <= 10e6));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Table {
@@ -17,6 +33,8 @@ pub struct Table {
 }
 
 /// A figure of every row.
+///
+/// Example: see [`Table`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Column {
@@ -27,6 +45,8 @@ pub struct Column {
 }
 
 /// The values of a column.
+///
+/// Example: see [`Table`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Text.

@@ -10,6 +10,14 @@ use MetricKind::{Average, Count, Duration, Extreme, Fraction, Index, Percentile,
 use applications::{CLIENTS, SOURCES};
 
 /// A quantity that a run or an experiment measures.
+///
+/// ```
+/// use fullpipe_sim::metrics::{Better, MetricKind, Unit, find};
+///
+/// let goodput = find("goodput_bps").expect("a metric of flows");
+/// assert_eq!((goodput.unit, goodput.kind, goodput.better), (Unit::BitsPerSecond, MetricKind::Rate, Better::More));
+/// assert_eq!(goodput.unit.name(), "bit/s");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
     /// Name in columns and JSON. Its last part is the unit, if it has one.
@@ -30,7 +38,7 @@ pub struct Metric {
     pub source: &'static str,
 }
 
-/// Unit of a metric's values.
+/// Unit of a metric's values. Example: see [`Metric`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bits per second.
@@ -45,7 +53,7 @@ pub enum Unit {
     One,
 }
 
-/// Statistic that a value is.
+/// Statistic that a value is. Example: see [`Metric`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
     /// Number of events or things; a whole number.
@@ -68,7 +76,7 @@ pub enum MetricKind {
     Sample,
 }
 
-/// Direction in which a metric improves.
+/// Direction in which a metric improves. Example: see [`Metric`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// Greater values are better.

@@ -14,6 +14,23 @@ pub use columns::{Column, Table, Values};
 pub use percentiles::Percentiles;
 
 /// Everything a run yields.
+///
+/// ```
+/// use fullpipe_sim::{Report, Scenario, Simulation};
+///
+/// let report: Report = Simulation::new(Scenario::from_toml(r#"
+///     duration = "20 s"
+///     warmup = "5 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "1 BDP" }]
+///     flows = [{ algorithm = "newreno" }]
+/// "#)?)?.report()?;
+/// let (link, flow, packets) = (&report.links[0], &report.flows[0], report.packets);
+/// assert!(link.forward.utilization > 0.9 && link.forward.dropped_packets > 0 && link.reverse.dropped_packets == 0);
+/// assert!(flow.rtt.p50_s > flow.base_rtt_s && flow.goodput_bps <= 10e6 && report.jain_index == 1.0);
+/// assert_eq!((&report.groups[0].name, report.groups[0].rtt), (&flow.name, flow.rtt), "a group of one flow");
+/// assert_eq!(packets.sent, packets.delivered + packets.dropped + packets.in_flight);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
@@ -66,6 +83,8 @@ impl Report {
 
 /// Fates of the packets sent, warm-up, retransmissions, datagrams and web traffic included, ACKs left out:
 /// sent = delivered + dropped + in flight.
+///
+/// Example: see [`Report`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketCount {
     /// Left their sender.
@@ -79,6 +98,8 @@ pub struct PacketCount {
 }
 
 /// One link. The plain fields are the forward direction, `reverse` the other one.
+///
+/// Example: see [`Report`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LinkReport {
@@ -91,6 +112,8 @@ pub struct LinkReport {
 }
 
 /// One direction of a link, in the measuring window.
+///
+/// Example: see [`Report`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DirectionReport {
@@ -125,6 +148,8 @@ pub struct DirectionReport {
 
 /// One flow, in the measuring window, which has its first instant but not its last: events at the end of the warm-up count,
 /// those at the end of the run do not.
+///
+/// Example: see [`Report`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct FlowReport {
@@ -175,6 +200,8 @@ pub struct FlowReport {
 }
 
 /// A group of flows, in the measuring window.
+///
+/// Example: see [`Report`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct GroupReport {
@@ -191,6 +218,22 @@ pub struct GroupReport {
 }
 
 /// A group of UDP or web traffic, in the measuring window; rates are over all of it.
+///
+/// ```
+/// use fullpipe_sim::{Scenario, Simulation};
+///
+/// let report = Simulation::new(Scenario::from_toml(r#"
+///     duration = "10 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "50 packets" }]
+///     udp = [{ name = "call", rate = "5 Mbit/s", frames = { per_second = 10, size = "5 kB" } }]
+/// "#)?)?.report()?;
+/// let call = &report.traffic[0];
+/// assert_eq!((call.kind, call.name.as_str()), ("udp", "call"));
+/// let frames = call.frames.expect("a source of frames");
+/// assert_eq!((frames.sent, call.sent_packets), (100, 500), "5 packets of 1000 bytes in each frame");
+/// assert!(frames.delay.p99_s < 0.05, "20 ms, and 5 packets at 5 Mbit/s and at 10 Mbit/s");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct TrafficReport {
@@ -215,6 +258,8 @@ pub struct TrafficReport {
 }
 
 /// The frames of a group of UDP sources.
+///
+/// Example: see [`TrafficReport`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FramesReport {
@@ -227,6 +272,20 @@ pub struct FramesReport {
 }
 
 /// Delays of the frames of a flow or of a group of flows.
+///
+/// ```
+/// use fullpipe_sim::{Scenario, Simulation};
+///
+/// let report = Simulation::new(Scenario::from_toml(r#"
+///     duration = "10 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "50 packets" }]
+///     flows = [{ algorithm = "cubic", initial_window = 10, source = { frames = "10/s", size = "5 kB", deadline = "100 ms" } }]
+/// "#)?)?.report()?;
+/// let frames = report.flows[0].frames.expect("a flow with frames");
+/// assert_eq!((frames.late, frames.late_fraction), (0.0, 0.0));
+/// assert!(frames.delay.p50_s > 0.02, "the link's delay is 20 ms");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FlowFrames {
@@ -247,6 +306,8 @@ impl FlowFrames {
 }
 
 /// State of a transfer when the run ends.
+///
+/// Example: see [`TransferReport`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransferState {
@@ -262,6 +323,20 @@ pub enum TransferState {
 fullpipe_cc::named! { TransferState { Complete = "complete", CutOff = "cut off", Running = "running" } }
 
 /// A transfer, from its beginning to its last ACK, inside the measurement interval or not.
+///
+/// ```
+/// use fullpipe_sim::{Scenario, Simulation, TransferState};
+///
+/// let report = Simulation::new(Scenario::from_toml(r#"
+///     duration = "10 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "100 packets" }]
+///     flows = [{ algorithm = "cubic", size = "100 packets" }]
+/// "#)?)?.report()?;
+/// let transfer = report.transfers[0];
+/// assert_eq!((transfer.state, transfer.size_bytes), (TransferState::Complete, 100_000));
+/// assert!(transfer.completion_s > 0.08 + 0.04, "100 packets take 80 ms at 10 Mbit/s, and a round trip 40 ms");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct TransferReport {
@@ -286,6 +361,21 @@ pub struct TransferReport {
 }
 
 /// Samples at a fixed interval, column by column: one row per entity and time, all times of the first entity first.
+///
+/// ```
+/// use fullpipe_sim::{Scenario, Simulation};
+///
+/// let report = Simulation::new(Scenario::from_toml(r#"
+///     duration = "5 s"
+///     series_interval = "1 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "1 BDP" }]
+///     flows = [{ algorithm = "newreno" }]
+/// "#)?)?.report()?;
+/// let series = &report.flow_series;
+/// assert_eq!(series.t_s, [1.0, 2.0, 3.0, 4.0, 5.0]);
+/// assert!(series.columns.iter().any(|(name, rows)| name == "cwnd_packets" && rows.len() == 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Series {

@@ -18,6 +18,8 @@ const DROPPED_BITS: u32 = f64::MANTISSA_DIGITS - 1 - FRACTION_BITS;
 const CHUNK: u64 = 16;
 
 /// Percentiles by nearest rank, seconds: the least sample that is not below this percentage of samples. NaN without samples.
+///
+/// Example: see [`Report`](super::Report).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Percentiles {

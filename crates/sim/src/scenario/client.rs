@@ -11,6 +11,8 @@ use fullpipe_cc::Nanos;
 use fullpipe_cc::time::SECOND;
 
 /// Requests on one connection, one at a time.
+///
+/// Example: see [`Source`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Requests {
     /// Time from a complete response to the next request, nanoseconds.
@@ -29,6 +31,8 @@ impl Requests {
 }
 
 /// Video, segment by segment.
+///
+/// Example: see [`Source`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Video {
     /// Media rates, rising, bits per second.
@@ -48,6 +52,8 @@ pub struct Video {
 }
 
 /// Choice of a video player's rate.
+///
+/// Example: see [`Source`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlayerRule {
     /// By the playing time in the buffer: BBA-0.

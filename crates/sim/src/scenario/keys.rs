@@ -12,6 +12,14 @@ use std::ops::RangeInclusive;
 pub use traffic::{FLOW, FRAMES, RESUME, TCP, TRAFFIC, UDP, WEB};
 
 /// A key of a table.
+///
+/// ```
+/// use fullpipe_sim::scenario::keys::{KeyKind, Otherwise, RUN};
+///
+/// let duration = RUN.iter().find(|key| key.name == "duration").expect("a key of runs");
+/// assert!(matches!((&duration.kind, &duration.default), (KeyKind::Quantity(..), Otherwise::Required)));
+/// assert_eq!(duration.kind.name(), "time");
+/// ```
 #[derive(Debug)]
 pub struct Key {
     /// As scenarios write it.
@@ -27,6 +35,8 @@ pub struct Key {
 }
 
 /// The values that a key takes; bounds are allowed values.
+///
+/// Example: see [`Key`].
 #[derive(Debug)]
 pub enum KeyKind {
     /// A number with a unit.
@@ -48,6 +58,8 @@ pub enum KeyKind {
 }
 
 /// Value without this key in the scenario.
+///
+/// Example: see [`Key`].
 #[derive(Debug)]
 pub enum Otherwise {
     /// Nothing: the key has to be there.

@@ -4,6 +4,24 @@ use super::{Queue, Samples, Trace};
 use fullpipe_cc::Nanos;
 
 /// Full-duplex link. Rate, delay, and queue are equal in both directions, unless `reverse` differs.
+///
+/// ```
+/// use fullpipe_sim::model::{Buffer, Change, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule};
+///
+/// let outage = Change { at: 2_000_000_000, rate_bps: Some(0), delay: None, loss: None };
+/// let link = Link {
+///     rate_bps: 10_000_000,
+///     delay: 20_000_000,
+///     buffer: Buffer::Packets(50),
+///     loss: Loss::GilbertElliott { p: 0.01, r: 0.5, h: 0.5, k: 1.0 },
+///     schedule: Schedule { changes: vec![outage], repeat: Some(10_000_000_000) },
+///     jitter: Some(Jitter::of(JitterModel::Normal { spread: 1_000_000 }, 5_000_000)),
+///     reorder: Some(Reorder { probability: 0.01, delay: 3_000_000 }),
+///     policer: Some(Policer { rate_bps: 8_000_000, burst: 30_000 }),
+///     ..Link::named("wifi")
+/// };
+/// assert_eq!((link.round_trip(), link.direction(true)), (40_000_000, &link), "20 ms there, and 20 ms back");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// Unique in the scenario.
@@ -45,6 +63,8 @@ pub struct Link {
 }
 
 /// How packets are lost on the wire.
+///
+/// Example: see [`Link`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// Each with this probability, whatever became of those before it; 0 for none.
@@ -63,6 +83,8 @@ pub enum Loss {
 }
 
 /// Changes of a link over time.
+///
+/// Example: see [`Link`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     /// In the order of their times.
@@ -72,6 +94,8 @@ pub struct Schedule {
 }
 
 /// Changes at one time; `None` for values that stay.
+///
+/// Example: see [`Link`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// Since the period began.
@@ -85,6 +109,8 @@ pub struct Change {
 }
 
 /// A random delay for each packet.
+///
+/// Example: see [`Link`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jitter {
     /// The law.
@@ -105,6 +131,8 @@ impl Jitter {
 }
 
 /// Laws of [`Jitter`].
+///
+/// Example: see [`Link`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum JitterModel {
     /// Uniform, by at most `spread` from the mean.
@@ -132,6 +160,8 @@ pub enum JitterModel {
 }
 
 /// Packets that wait longer than others, which overtake them.
+///
+/// Example: see [`Link`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reorder {
     /// Probability that a packet waits. netem's percentage is of the packets that do not.
@@ -141,6 +171,8 @@ pub struct Reorder {
 }
 
 /// A token bucket.
+///
+/// Example: see [`Link`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policer {
     /// Bits per second.
@@ -226,6 +258,8 @@ impl Link {
 }
 
 /// A limit on a queue.
+///
+/// Example: see [`Link`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
     /// In packets of any size.

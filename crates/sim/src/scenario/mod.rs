@@ -62,6 +62,22 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 /// A whole scenario.
+///
+/// ```
+/// use fullpipe_sim::model::{FlowGroup, Link, Recovery, Scenario, Tcp};
+///
+/// let link = Link { rate_bps: 10_000_000, delay: 20_000_000, ..Link::named("l") };
+/// let flow = FlowGroup::of(Tcp::new("newreno", Recovery::NewReno, vec![0]));
+/// let scenario = Scenario { links: vec![link], flows: vec![flow], ..Scenario::lasting(5_000_000_000) };
+/// assert_eq!((scenario.check(), scenario.payload()), (Ok(()), 960), "1000 bytes less 40 of headers");
+/// let text = r#"
+///     duration = "5 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "1 BDP" }]
+///     flows = [{ algorithm = "newreno" }]
+/// "#;
+/// assert_eq!(Scenario::from_toml(text)?.links[0].delay, scenario.links[0].delay);
+/// # Ok::<(), fullpipe_sim::scenario::Problem>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// How long the run lasts.
@@ -92,6 +108,8 @@ pub struct Scenario {
 pub use crate::network::discipline::Settings as Queue;
 
 /// Algorithm and the parameters given for it; already checked against a [`Catalogue`](crate::Catalogue).
+///
+/// Example: see [`Algorithm::of`].
 #[derive(Clone, Debug)]
 pub struct Algorithm {
     /// As the catalogue calls it.
@@ -165,6 +183,17 @@ impl Algorithm {
 }
 
 /// Configuration of TCP flows: long-lived, finite, and web.
+///
+/// ```
+/// use fullpipe_sim::model::{EcnMode, Growth, IdleRule, Pacing, Quic, Recovery, RtoRule, Tcp};
+///
+/// let tcp = Tcp::new("dctcp", Recovery::Sack, vec![0]);
+/// assert_eq!((tcp.group(), tcp.ecn, tcp.pacing), ("dctcp", EcnMode::Accurate, Pacing::Algorithm));
+/// let linux = Tcp { rto: RtoRule::Linux, idle: IdleRule::Linux, growth: Growth::Validated, pacing: Pacing::On, ..tcp };
+/// assert_eq!((linux.rto.name(), linux.idle.name(), linux.growth.name()), ("linux", "linux", "validated"));
+/// let quic = Tcp { quic: Some(Quic { ack_every: 10, ..Quic::default() }), ..linux };
+/// assert_eq!(quic.quic.map(|quic| quic.ack_delay), Some(25_000_000), "max_ack_delay (RFC 9000 section 18.2)");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
     /// Name of its group in results; `None` for the algorithm's name.
@@ -231,6 +260,15 @@ pub struct Tcp {
 }
 
 /// Flows that differ only in the random values of their spreads.
+///
+/// ```
+/// use fullpipe_sim::model::{FlowGroup, Recovery, Source, Spread, Tcp};
+///
+/// let tcp = Tcp::new("cubic", Recovery::Sack, vec![0]);
+/// let start = Spread { low: 0, high: 1_000_000_000 };
+/// let flows = FlowGroup { count: 10, start, size: Some(100), ..FlowGroup::of(tcp) };
+/// assert_eq!((flows.source, flows.stop), (Source::Bulk, None));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowGroup {
     /// Their protocol and path.
@@ -248,6 +286,20 @@ pub struct FlowGroup {
 }
 
 /// Traffic without congestion control: at a constant rate, or frame by frame.
+///
+/// ```
+/// use fullpipe_sim::model::{Frames, KeyFrames, Spread, Udp};
+///
+/// let key = Some(KeyFrames { size: 20_000, every: 10 });
+/// let frames = Frames { per_second: 30.0, size: 5_000, key };
+/// let camera = Udp {
+///     name: Some("camera".to_owned()), rate_bps: 5_000_000, packet_size: 1000, start: Spread::fixed(0), stop: None,
+///     access_delay: Spread::fixed(0), path: vec![0], reverse: false, count: 1, frames: Some(frames),
+/// };
+/// assert_eq!((frames.packets(0, 1000), frames.packets(1, 1000)), (20, 5));
+/// let mean = (20.0 + 9.0 * 5.0) / 10.0 * 30.0 * 8_000.0;
+/// assert_eq!(camera.frames.map(|frames| frames.mean_rate_bps(1000)), Some(mean));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Udp {
     /// Name in results, unique among `[[udp]]`; `None` for a number.
@@ -273,6 +325,8 @@ pub struct Udp {
 }
 
 /// Traffic of frames, as a camera or a microphone makes them, each of which is cut into whole packets.
+///
+/// Example: see [`Udp`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frames {
     /// How many are made in a second.
@@ -284,6 +338,8 @@ pub struct Frames {
 }
 
 /// Frames that do not build on those before, which other frames do.
+///
+/// Example: see [`Udp`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyFrames {
     /// Bytes of one, on the wire.
@@ -308,6 +364,17 @@ impl Frames {
 }
 
 /// Web-like traffic: transfers of Pareto size, each over a new connection.
+///
+/// ```
+/// use fullpipe_sim::model::{Arrivals, Link, Recovery, Scenario, Spread, Tcp, Web};
+///
+/// let web = Web {
+///     tcp: Tcp::new("cubic", Recovery::Sack, vec![0]), arrivals: Arrivals::Poisson { per_second: 20.0 },
+///     mean_size: 50_000.0, shape: 1.2, start: Spread::fixed(0), stop: None,
+/// };
+/// let scenario = Scenario { links: vec![Link::named("l")], web: vec![web], ..Scenario::lasting(5_000_000_000) };
+/// assert_eq!(scenario.check(), Ok(()));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Web {
     /// Protocol and path of the transfers.
@@ -325,6 +392,8 @@ pub struct Web {
 }
 
 /// Arrival process of transfers.
+///
+/// Example: see [`Web`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// Each of `sessions` users fetches, waits an exponential gap of mean `mean_gap`, fetches again.

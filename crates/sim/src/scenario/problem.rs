@@ -7,6 +7,17 @@ use std::fmt;
 ///
 /// Displays as one line, `links[0].rate: "100" has no unit; write e.g. "100 Mbit/s"`, without the file's name and the line number. Text of
 /// the scenario that it repeats is short and printable: see the functions below.
+///
+/// ```
+/// use fullpipe_sim::Scenario;
+///
+/// let text = r#"
+///     duration = "5 s"
+///     links = [{ name = "l", rate = "100", delay = "20 ms", buffer = "1 BDP" }]
+/// "#;
+/// let problem = Scenario::from_toml(text).expect_err("a rate without a unit");
+/// assert_eq!((problem.key.as_str(), problem.line), ("links[0].rate", Some(3)));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// Key, for example `links[0].rate`; empty for a fault of the TOML text itself.

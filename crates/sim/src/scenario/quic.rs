@@ -8,6 +8,20 @@ use fullpipe_cc::Nanos;
 use fullpipe_cc::time::MILLISECOND;
 
 /// Transport protocol of a flow.
+///
+/// ```
+/// use fullpipe_sim::Scenario;
+/// use fullpipe_sim::model::Transport;
+///
+/// let text = r#"
+///     duration = "5 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "1 BDP" }]
+///     flows = [{ algorithm = "cubic", transport = "quic" }]
+/// "#;
+/// assert!(Scenario::from_toml(text)?.flows[0].tcp.quic.is_some());
+/// assert_eq!(Transport::find("quic"), Some(Transport::Quic));
+/// # Ok::<(), fullpipe_sim::scenario::Problem>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// TCP (RFC 9293).
@@ -19,6 +33,8 @@ pub enum Transport {
 fullpipe_cc::named! { Transport { Tcp = "tcp", Quic = "quic" } }
 
 /// ACK rules of a QUIC receiver (RFC 9000 section 13.2, draft-ietf-quic-ack-frequency).
+///
+/// Example: see [`Tcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quic {
     /// Packets that an ACK is sent after.

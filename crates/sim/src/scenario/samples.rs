@@ -11,6 +11,16 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Values of a link over time.
+///
+/// ```
+/// use fullpipe_sim::model::{Interpolation, Link, Samples};
+///
+/// let rows = [(0.0, 0.02), (10.0, 0.04)];
+/// let delays = Samples::delays(&rows, Interpolation::Linear, false).expect("rising times");
+/// assert_eq!(delays.at(5_000_000_000), 30_000_000.0, "30 ms halfway");
+/// let link = Link { delay_trace: Some(delays), ..Link::named("leo") };
+/// assert_eq!(link.least_delay(), 20_000_000);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples {
     /// Times and values, from 0 on.
@@ -22,6 +32,8 @@ pub struct Samples {
 }
 
 /// Value between two rows of a trace.
+///
+/// Example: see [`Samples`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
     /// On the straight line between them.

@@ -11,6 +11,22 @@ use fullpipe_cc::Nanos;
 use std::ops::RangeInclusive;
 
 /// Application of a flow.
+///
+/// ```
+/// use fullpipe_sim::model::{Law, PlayerRule, Requests, Source, Video};
+///
+/// let call = Source::Frames { per_second: 30.0, size: Law::Constant(5_000), key: None, deadline: Some(100_000_000) };
+/// let pages = Requests {
+///     think: Law::Exponential { mean: 1_000_000_000 }, size: Law::Pareto { mean: 50_000, shape: 1.2 },
+///     server: Law::Constant(0), request_size: 500,
+/// };
+/// let video = Video {
+///     ladder: vec![400_000, 1_000_000], segment: 2_000_000_000, buffer: 20_000_000_000,
+///     player: PlayerRule::Buffer, startup: 1, safety: 0.9, length: None,
+/// };
+/// let sizes = [call, Source::Requests(pages), Source::Video(video)].map(|source| source.request_size());
+/// assert_eq!(sizes, [None, Some(500), Some(Requests::SIZE)]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Source {
     /// Always has data.
@@ -48,6 +64,8 @@ pub enum Source {
 }
 
 /// Distribution of a time (nanoseconds) or of an amount of data (bytes).
+///
+/// Example: see [`Source`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
     /// One value.

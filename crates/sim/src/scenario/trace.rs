@@ -12,6 +12,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// When packets may leave a link.
+///
+/// ```
+/// use fullpipe_sim::model::Trace;
+///
+/// let trace = Trace::new(vec![1, 1, 4]).expect("times that never decrease");
+/// assert_eq!(trace.period_ms(), 4);
+/// assert_eq!(trace.rate_bps(), 3 * 1504 * 8 * 1000 / 4, "three times 1504 bytes in 4 ms");
+/// assert!(Trace::new(vec![4, 1]).is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     times_ms: Arc<[u32]>,

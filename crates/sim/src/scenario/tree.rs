@@ -5,6 +5,16 @@ use std::fmt;
 use std::ops::{Index, IndexMut};
 
 /// Value in a tree.
+///
+/// ```
+/// use fullpipe_sim::scenario::{Table, Value};
+///
+/// let mut link = Table::new();
+/// link.insert("name".to_owned(), Value::from("l"));
+/// link.insert("limit".to_owned(), Value::from(50_i64));
+/// let links = Value::from(vec![Value::from(link)]);
+/// assert_eq!(links.as_array().and_then(|links| links[0].as_table()?.get("limit")?.as_integer()), Some(50));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Text.
@@ -220,6 +230,8 @@ macro_rules! from {
 from!(&str => String, String => String, i64 => Integer, u32 => Integer, f64 => Float, bool => Boolean, Vec<Value> => Array, Table => Table);
 
 /// Table whose keys keep the order in which they were inserted. Two tables are equal whatever their order.
+///
+/// Example: see [`Value`].
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     entries: Vec<(String, Value)>,

@@ -88,6 +88,14 @@ const KINDS: [(&str, &Dimension, f64); 5] =
     [("s", &TIME, 1e9), ("bit/s", &RATE, 1.0), ("bytes", &DATA, 1.0), ("packets", &PACKETS, 1.0), ("BDP", &BDP, 1.0)];
 
 /// A number with a unit, of whatever kind.
+///
+/// ```
+/// use fullpipe_sim::scenario::quantity;
+///
+/// let rate = quantity("100 Mbit/s").expect("a known unit");
+/// assert_eq!((rate.number, rate.unit, rate.value, rate.base), (100.0, "Mbit/s", 1e8, "bit/s"));
+/// assert_eq!(quantity("100 miles"), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
     /// The number, as written.

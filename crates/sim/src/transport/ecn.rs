@@ -21,6 +21,8 @@ use crate::packet::{Echo, Ecn, Marks};
 use fullpipe_cc::Nanos;
 
 /// ECN of a connection.
+///
+/// Example: see [`Tcp`](crate::model::Tcp).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EcnMode {
     /// Its packets are not ECN-capable.

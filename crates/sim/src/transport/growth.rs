@@ -11,6 +11,8 @@
 use super::validation::Windows;
 
 /// Rule for the growth of a window that the sender does not use.
+///
+/// Example: see [`Tcp`](crate::model::Tcp).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Growth {
     /// The text of each algorithm: RFC 5681, RFC 9438, RFC 9002.

@@ -7,6 +7,8 @@ use fullpipe_cc::time::{SECOND, seconds};
 use fullpipe_cc::{CongestionControl, Nanos};
 
 /// Whether a flow's segments leave at a rate.
+///
+/// Example: see [`Tcp`](crate::model::Tcp).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Pacing {
     /// Only if the algorithm has a rate.

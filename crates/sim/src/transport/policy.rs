@@ -83,6 +83,27 @@ impl Fuse {
 }
 
 /// Fault of a foreign algorithm, which ends its run.
+///
+/// ```
+/// use fullpipe_cc::{Ack, Classic, Flow, Response, Signal, params::Info};
+/// use fullpipe_sim::{Catalogue, Simulation, Stopped};
+///
+/// struct Broken;
+/// impl Response for Broken {
+///     fn increase(&mut self, _: f64, _: &Flow, _: &Ack) -> f64 { f64::NAN }
+///     fn decrease(&mut self, _: f64, _: &Flow, _: Signal) -> f64 { f64::NAN }
+/// }
+/// const INFO: Info = Info::new("broken", "none");
+/// let catalogue = Catalogue::builtin().with(&INFO, |_, start| Classic::new(start, Broken));
+/// let scenario = catalogue.read_toml(r#"
+///     duration = "5 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]
+///     flows = [{ algorithm = "broken" }]
+/// "#)?;
+/// let stopped = Simulation::new(scenario)?.report().expect_err("a window that is no number");
+/// assert!(matches!(stopped, Stopped::Algorithm(fault) if fault.algorithm == "broken" && fault.flow == 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {

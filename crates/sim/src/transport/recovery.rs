@@ -3,6 +3,15 @@
 use super::receiver::Telling;
 
 /// Loss detection and recovery of a sender. It is independent of the algorithm: any algorithm runs with any of them.
+///
+/// ```
+/// use fullpipe_sim::model::{Recovery, Tcp};
+///
+/// let recovery = Recovery::find("rack").expect("a name of scenarios");
+/// assert_eq!(recovery.prr(), Some(true), "RFC 8985 recommends it");
+/// assert!(Tcp::new("cubic", recovery, vec![0]).prr);
+/// assert!(!Recovery::NewReno.repairs_many());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// Fast retransmit, then slow start from one segment, going back to the first hole (Jacobson 1988).

@@ -15,6 +15,8 @@
 use fullpipe_cc::Nanos;
 
 /// Rules of the retransmission timeout: its value, its RTT samples, and when its timer restarts.
+///
+/// Example: see [`Tcp`](crate::model::Tcp).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RtoRule {
     /// RFC 6298.

@@ -17,6 +17,8 @@ use super::pipe_ack::{Moment, PipeAck};
 use fullpipe_cc::Nanos;
 
 /// Rule for a window that was not used for a while.
+///
+/// Example: see [`Tcp`](crate::model::Tcp).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdleRule {
     /// The window stays.

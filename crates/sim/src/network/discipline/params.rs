@@ -4,6 +4,15 @@ use fullpipe_cc::Nanos;
 pub use fullpipe_cc::params::{Kind, Param, Params, Unset, Value};
 
 /// Registry entry of a discipline.
+///
+/// ```
+/// use fullpipe_sim::queues;
+///
+/// let red = queues::find("red").expect("a known queue");
+/// let defaults: Vec<_> = red.params.iter().map(|param| (param.name, param.default)).collect();
+/// assert_eq!(defaults[0], ("min_th", Some(queues::Value::Packets(5))), "Floyd and Jacobson 1993, section 5");
+/// assert!(queues::ALL.iter().any(|info| std::ptr::eq(*info, red)));
+/// ```
 #[derive(Debug)]
 pub struct Info {
     /// Name in scenarios.
@@ -19,6 +28,16 @@ pub struct Info {
 }
 
 /// Parameters that a scenario gives for a discipline, already checked; defaults hold for the rest.
+///
+/// ```
+/// use fullpipe_sim::model::{Link, Queue};
+/// use fullpipe_sim::queues::{Value, find};
+///
+/// let codel = find("codel").expect("a known queue");
+/// let queue = Queue { given: vec![("target", Value::Time(10_000_000))], ..Queue::defaults(codel) };
+/// assert_eq!((queue.time("target"), queue.time("interval")), (10_000_000, 100_000_000), "RFC 8289: 100 ms");
+/// assert_ne!(Link { queue, ..Link::named("l") }, Link::named("l"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Registry entry of the discipline.

@@ -203,6 +203,20 @@ impl Player {
 }
 
 /// Figures of a video in the measurement interval.
+///
+/// ```
+/// use fullpipe_sim::{Scenario, Simulation};
+///
+/// let report = Simulation::new(Scenario::from_toml(r#"
+///     duration = "30 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "10 ms", buffer = "50 packets" }]
+///     flows = [{ algorithm = "cubic", source = { video = ["1 Mbit/s"], segment = "2 s", buffer = "20 s" } }]
+/// "#)?)?.report()?;
+/// let video = report.flows[0].video.expect("a flow with a video");
+/// assert_eq!((video.stall_s, video.rebuffer_ratio, video.switches), (0.0, 0.0, 0), "a tenth of the link's rate");
+/// assert!((video.mean_bitrate_bps - 1e6).abs() < 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Figures {
