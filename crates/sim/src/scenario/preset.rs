@@ -59,7 +59,7 @@ const DELAYS: [&str; 4] = ["delay", "delay_trace", "delay_interpolation", "trace
 
 /// Table of a link with the keys of its preset; `None` if it has no preset.
 pub fn expand(reader: &Reader, table: &Table, seed: u64, duration: Nanos) -> Result<Option<Table>, Problem> {
-    let Some(preset) = reader.one_of("preset", "\"leo\"", &Preset::NAMES)? else { return Ok(None) };
+    let Some(preset) = reader.one_of("preset", "preset", &Preset::NAMES)? else { return Ok(None) };
     let name = reader.name("\"access\"")?.unwrap_or_default();
     let mut rng = Rng::new(seed, Purpose::Preset, Identity::NONE.text(name));
     let has = |keys: &[&str]| keys.iter().any(|key| table.contains_key(key));

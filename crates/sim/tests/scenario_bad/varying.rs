@@ -65,6 +65,13 @@ pub const VARYING: &[(&str, &str, &[&str])] = &[
         "\"39 ms\"\ndelay_trace = [[0, 0.1]]\ntrace_repeat = true",
         &["links[0].delay_trace: trace_repeat requires a row after the first one"],
     ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\npreset = \"lea\"",
+        &["line 10: links[0].preset: unknown preset \"lea\"; did you mean \"leo\"?"],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\nreverse = { preset = \"leo\" }", &["links[0].reverse.preset: unknown key"]),
+    ("\"39 ms\"", "\"39 ms\"\npreset = 5", &["links[0].preset: expected text, one of leo, geo, wifi"]),
     ("\"39 ms\"", "\"39 ms\"\ntrace_repeat = true", &["links[0].trace_repeat: requires delay_trace or loss_trace"]),
     ("\"39 ms\"", "\"39 ms\"\nloss_interpolation = \"linear\"", &["links[0].loss_interpolation: requires loss_trace"]),
     (
