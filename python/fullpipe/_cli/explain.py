@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from fullpipe._cli.output import note, progress_bar
-from fullpipe._cli.results import Output, memory_option, output_options, workers_option
+from fullpipe._cli.results import Output, memory_option, output_options, print_parts, workers_option
 from fullpipe.experiments.explain import explain
+from fullpipe.experiments.explain.normal import normal
 
 __all__ = ["command"]
 
@@ -15,6 +16,7 @@ __all__ = ["command"]
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--budget", default="60 s", show_default=True, metavar="TIME", help="Wall time of the fit.")
 @click.option("--interval", metavar="TIME", help="Time between samples of ss, for a file without times, e.g. 100ms.")
+@click.option("--normal", "is_snapshot", is_flag=True, help="Judge the values of a snapshot of ss or tc; fit nothing.")
 @workers_option
 @memory_option
 @output_options(
@@ -22,13 +24,26 @@ __all__ = ["command"]
     "Write scenario.toml, report.md, overlay.png, explain.json and Parquet tables into DIR.",
 )
 def command(
-    files: tuple[str, ...], budget: str, interval: str | None, workers: int | None, memory: str | None, output: Output
+    files: tuple[str, ...],
+    budget: str,
+    interval: str | None,
+    is_snapshot: bool,
+    workers: int | None,
+    memory: str | None,
+    output: Output,
 ) -> int:
     """Explain a measurement in FILE: find a path whose simulation gives its metrics, or say that none does.
 
     FILE is a measurement of ss -tin, iperf3 -J, flent, or tcpdump, or a directory with a result of fullpipe. Its
     content decides the format.
     """
+    if is_snapshot:
+        if output.plot is not None or output.out is not None:
+            raise click.UsageError("--normal conflicts with --plot and --out")
+        if len(files) != 1:
+            raise click.UsageError("--normal takes one file")
+        print_parts(output.format, normal(files[0]))
+        return 0
     output.check()
     with progress_bar("explain", "s") as progress:
         found = explain(

@@ -24,7 +24,7 @@ __all__ = ["SECOND_SEEDS", "SEEDS", "Fit", "Range", "Search", "halve", "profile"
 SEEDS = (1, 2)
 """Seeds of the search."""
 
-STAGES = ((20, 0.3, 0.5), (40, 0.5, 1 / 3), (100, 0.75, 1 / 3), (200, 1.0, 1.0))
+STAGES = ((20, 0.3, 0.6), (40, 0.5, 0.5), (100, 0.8, 0.5), (200, 1.0, 1.0))
 """Stages: evaluations of each remaining candidate, part of the time of the search until the end of the stage, and
 fraction of the candidates that go on. With all at once, a short budget would leave each candidate two generations.
 """

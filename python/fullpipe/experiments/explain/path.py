@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fullpipe._util.plain import Tree
+from fullpipe.engine.tables import to_numpy
 from fullpipe.experiments.explain.observation import Metrics, Observation, Trace, Values, metrics_of
 from fullpipe.runs.design import Case, Run
 from fullpipe.runs.measure import name_of, whole
@@ -142,13 +143,14 @@ def simulate(
 
 
 def _simulated(result: Result, seen: Observation, offsets: Sequence[int], idle_s: float) -> Simulated:
-    columns = {name: np.asarray(result.series[name], dtype=float) for name in COLUMNS}
+    # Arrow tables with metadata would take as long as the run itself.
+    series = result.columns("series")
+    columns = {name: to_numpy(series[name]).astype(float) for name in COLUMNS}
     at = columns["t_s"]
     widths = np.diff(at, prepend=0.0)
     payload = seen.mss / seen.packet
     acked = np.cumsum(np.nan_to_num(columns["goodput_bps"]) * widths / 8 * payload)
     flight = columns["cwnd_packets" if seen.uses_cwnd else "in_flight_packets"] * seen.mss
-    flow: Tree = result.flows.to_pylist()[0]
     has_rtt = np.isfinite(columns["rtt_s"])
     trace = Trace(
         at,
@@ -157,8 +159,8 @@ def _simulated(result: Result, seen: Observation, offsets: Sequence[int], idle_s
         columns["rtt_s"][has_rtt],
         at,
         np.nan_to_num(flight),
-        float(flow["retransmits"]),
-        float(result.links.to_pylist()[0]["marked_packets"]),
+        float(to_numpy(result.columns("flows")["retransmits"])[0]),
+        float(to_numpy(result.columns("links")["marked_packets"])[0]),
     )
     metrics = [_sampled(trace, seen, offset, result.scenario.duration_s) for offset in offsets]
     if seen.has_handshake:
