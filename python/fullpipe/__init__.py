@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fullpipe.custom.classic import Classic, Signal
     from fullpipe.custom.packets import packet_algorithm
     from fullpipe.errors import AlgorithmError, Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
+    from fullpipe.experiments.advise import Advice, advise
     from fullpipe.experiments.check import Checks, check
     from fullpipe.experiments.compare import compare
     from fullpipe.experiments.comparison import Comparison
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Advice",
     "Algorithm",
     "AlgorithmError",
     "Cancelled",
@@ -78,6 +80,7 @@ __all__ = [
     "Statement",
     "Sweep",
     "__version__",
+    "advise",
     "algorithm",
     "algorithms",
     "check",
@@ -108,6 +111,7 @@ _HOMES = {
     "runs.results": ("Results",),
     "runs.stepwise": ("ExternalFlow", "Simulation", "Snapshot"),
     "scenario": ("Scenario",),
+    "experiments.advise": ("Advice", "advise"),
     "experiments.check": ("Checks", "check"),
     "experiments.compare": ("compare",),
     "experiments.comparison": ("Comparison",),

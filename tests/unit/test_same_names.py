@@ -38,6 +38,9 @@ OWN_SEEDS = {"seeds", "engine", "kernel"}
 MODELS = {*OWN_SEEDS, "dask"}
 """`explain` does that too, on this machine, because its runs return series."""
 
+SIMULATOR = {"engine", "kernel"}
+"""`advise` runs the simulator: the Linux engine has no applications and not all queues."""
+
 FUNCTIONS: dict[str, tuple[Callable[..., object], set[str]]] = {
     "run": (fullpipe.run, ONE_RUN),
     "compare": (fullpipe.compare, set()),
@@ -50,6 +53,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], set[str]]] = {
     "conform": (fullpipe.conform, RULES),
     "search": (fullpipe.search, OWN_SEEDS),
     "explain": (fullpipe.explain, MODELS),
+    "advise": (fullpipe.advise, SIMULATOR),
 }
 
 HIDDEN_COMMANDS = {"linux run": {*ONE_RUN, "memory", "engine"}}
@@ -89,7 +93,7 @@ def test_commands_take_the_same_options(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["sweep", "duel", "compare", "size", "evaluate", "reproduce", "check", "search", "explain"]
+    "name", ["sweep", "duel", "compare", "size", "evaluate", "reproduce", "check", "search", "explain", "advise"]
 )
 def test_a_command_and_its_function_agree(name: str) -> None:
     arguments = inspect.signature(inspect.unwrap(FUNCTIONS[name][0])).parameters
@@ -110,7 +114,7 @@ def test_help_texts_of_shared_options_are_equal() -> None:
         Outcome,
         *(
             getattr(fullpipe, name)
-            for name in ("Comparison", "Duel", "Sweep", "Sizing", "Card", "Search", "Explanation")
+            for name in ("Comparison", "Duel", "Sweep", "Sizing", "Card", "Search", "Explanation", "Advice")
         ),
     ],
 )

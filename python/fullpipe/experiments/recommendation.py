@@ -25,20 +25,22 @@ class Buffer:
     Attributes:
         packets: Full packets, the one in transmission included.
         bytes: Bytes of these packets.
-        seconds: Time of these packets on the link.
+        seconds: Time of these packets on the link; None for a link whose rate follows a trace.
     """
 
     packets: int
     bytes: int
-    seconds: float
+    seconds: float | None
 
     @classmethod
     def of(cls, packets: int, packet_bytes: int, rate_bps: float) -> Buffer:
-        """Buffer of a number of packets."""
-        return cls(packets, packets * packet_bytes, packets * 8 * packet_bytes / rate_bps)
+        """Buffer of a number of packets; a rate of 0 is unknown."""
+        size = packets * packet_bytes
+        return cls(packets, size, 8 * size / rate_bps if rate_bps else None)
 
     def __str__(self) -> str:
-        return f"{self.packets:,} packets ({1e3 * self.seconds:.1f} ms, {self.bytes:,} bytes)"
+        time = "" if self.seconds is None else f"{1e3 * self.seconds:.1f} ms, "
+        return f"{self.packets:,} packets ({time}{self.bytes:,} bytes)"
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,10 @@ class Line:
 
     @classmethod
     def of(cls, link: Table, packet_bytes: int) -> Self:
-        """The line of a link as a resolved scenario writes it. A buffer in bytes holds full packets."""
-        rate_bps = whole(link["rate"])
+        """The line of a link as a resolved scenario writes it. A buffer in bytes holds full packets. The rate of a link
+        that follows a trace is 0.
+        """
+        rate_bps = whole(link["rate"]) if "rate" in link else 0
         packets, size = limits(link["buffer"], rate_bps, packet_bytes)
         return cls(rate_bps, packet_bytes, packets if size is None else size // packet_bytes)
 

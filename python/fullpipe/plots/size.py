@@ -13,7 +13,7 @@ from fullpipe.plots.looks import Look, pens
 from fullpipe.plots.spec import Panel, Plot, label
 from fullpipe.runs.aggregate import estimate
 
-__all__ = ["curve_plot", "sizing_plot"]
+__all__ = ["curve_plot", "front", "sizing_plot"]
 
 RULES = {
     "rule_bdp_packets": ("one BDP", "-"),
@@ -97,7 +97,7 @@ def curve_plot(tried: Sequence[Table], column: str, what: str) -> Plot:
             for algorithm in algorithms
             if algorithm in found
         }
-        best = _front(point for line in lines.values() for point in line.values())
+        best = front(point for line in lines.values() for point in line.values())
         for look, algorithm in zip(pens(algorithms, marked=True), algorithms, strict=True):
             _trace(panel, lines.get(algorithm, {}), best, look, label(algorithm))
         ends = {size: line[size] for line in lines.values() for size in (min(line), max(line))}
@@ -115,7 +115,7 @@ def _mean(runs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return estimate([x for x, _ in runs]).mean, estimate([y for _, y in runs]).mean
 
 
-def _front(points: Iterable[tuple[float, float]]) -> set[tuple[float, float]]:
+def front(points: Iterable[tuple[float, float]]) -> set[tuple[float, float]]:
     """The points (delay, utilization) that are Pareto-optimal."""
     best: set[tuple[float, float]] = set()
     highest = -1.0

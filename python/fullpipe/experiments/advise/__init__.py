@@ -1,0 +1,6 @@
+"""`advise`: the queue that suits the traffic of a link, with its cost and certainty."""
+
+from fullpipe.experiments.advise.advice import Advice
+from fullpipe.experiments.advise.advising import advise
+
+__all__ = ["Advice", "advise"]

@@ -1,0 +1,48 @@
+"""Plot of an advice: a delay against a rate, a point per queue, and the Pareto-optimal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fullpipe.metrics import axis
+from fullpipe.plots.looks import Look, setting_pens
+from fullpipe.plots.size import front
+from fullpipe.plots.spec import Plot, label
+from fullpipe.runs.aggregate import Estimate
+
+__all__ = ["advice_plot"]
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""Marks, so that queues differ without color too."""
+
+Point = tuple[Estimate | None, Estimate | None]
+
+
+def advice_plot(x: str, y: str, points: Mapping[str, Point], best: str) -> Plot:
+    """Means of two metrics with 95 % confidence intervals, a mark per queue. Full marks are Pareto-optimal.
+
+    Args:
+        x: Column of the horizontal axis, of which less is better.
+        y: Column of the vertical axis, of which more is better.
+        points: Estimates of both by queue; None without a value.
+        best: Queue with the recommendation.
+    """
+    (x_label, x_scale), (y_label, y_scale) = axis(x), axis(y)
+    known = {name: (one, other) for name, (one, other) in points.items() if one is not None and other is not None}
+    optimal = front((one.mean, other.mean) for one, other in known.values())
+    plot = Plot.grid(1, width=8.0, height=5.0, legend=True)
+    (panel,) = plot.panels
+    for i, (look, (name, (one, other))) in enumerate(zip(setting_pens(len(known)), known.items(), strict=True)):
+        mark: Look = {
+            **look,
+            "linestyle": "none",
+            "marker": MARKERS[i % len(MARKERS)],
+            "markersize": 9 if name == best else 6,
+            "markerfacecolor": look["color"] if (one.mean, other.mean) in optimal else "white",
+        }
+        half = y_scale * (other.ci95 or 0.0)
+        text = label(f"{name} (recommended)" if name == best else name)
+        panel.line([x_scale * one.mean], [y_scale * other.mean], error=([half], [half]), **mark, label=text)
+    panel.x.label, panel.y.label = label(x_label), label(y_label)
+    panel.title = "Queues; full marks: no other has more with less delay"
+    return plot
