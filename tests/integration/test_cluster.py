@@ -128,7 +128,6 @@ def test_a_client_of_ones_own(scheduler: str, small: Scenario) -> None:
     assert there.runs.equals(fullpipe.sweep(small, axes, seeds=2).runs)
 
 
-@pytest.mark.usefixtures("workers")
 def test_a_client_that_can_not_be_closed_is_not_closed_again(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine, closing takes longer than allowed once the scheduler is gone. The client's destructor would
     try again, and print a traceback.
@@ -145,6 +144,7 @@ def test_a_client_that_can_not_be_closed_is_not_closed_again(scheduler: str, mon
     client.close()
 
 
+@pytest.mark.usefixtures("workers")
 def test_workers_get_an_algorithm_of_ones_own(scheduler: str, small: Scenario) -> None:
     """A class that no worker knows."""
 

@@ -8,9 +8,11 @@ import pickle
 import queue
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from typing import Any, NoReturn, TypeAlias
 
 from fullpipe._util.fingerprint import build_fingerprint
@@ -28,8 +30,19 @@ __all__ = ["check_scheduler", "connect", "connected", "rows_on_cluster"]
 DaskClient: TypeAlias = Any
 """A ``distributed.Client``; Dask is optional and has no types."""
 
-MOST_TASKS = 10_000
-"""Tasks that the scheduler is given at a time."""
+MOST_RUNS = 10_000
+"""Runs that the scheduler is given at a time."""
+
+TASK_S = 0.2
+"""Length of a task of short runs: a task costs Dask some milliseconds. A worker returns the rest of a task that takes
+longer, so that other workers share it.
+"""
+
+LONGEST_TASK = 100
+"""Runs of a task, at most."""
+
+AHEAD = 4
+"""Tasks for each thread of the cluster, at least."""
 
 PATIENCE_S = 5
 """How long a scheduler may take to answer, and a cluster may have no workers without a report, seconds of wall time."""
@@ -149,7 +162,7 @@ def rows_on_cluster(
 
 
 class Cluster:
-    """Tasks on a cluster, bounded in number."""
+    """Tasks on a cluster, bounded in number. Short runs are sent together."""
 
     def __init__(
         self,
@@ -163,23 +176,36 @@ class Cluster:
         self._find = find
         self._keep = keep
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._pending: dict[str, tuple[Run, Any]] = {}
+        self._pending: dict[str, tuple[list[Run], Any]] = {}
         self._name = f"fullpipe-{uuid.uuid4().hex[:8]}"
         self._task = _task()
+        self._tasks = 0
         self._sent: dict[int, tuple[Scenario, Tree]] = {}
+        self._again: deque[Run] = deque()  # get a separate task each
+        self._run_s: float | None = None
+        self._size = 1
+        self._most_tasks = 0
+        self._planned_at: float | None = None
 
     def rows(self, waiting: Iterator[Run]) -> Generator[tuple[Done | None, float]]:
         """Rows of runs as they end."""
         last, reported, more = time.monotonic(), False, True
-        while more or self._pending:
-            while more and len(self._pending) < MOST_TASKS:
-                run = next(waiting, None)
-                if run is None:
-                    more = False
-                elif (kept := self._find(run)) is not None:
-                    yield Done(run, kept), 0.0
-                else:
-                    self._submit(run)
+        while more or self._pending or self._again:
+            self._plan()
+            while (more or self._again) and len(self._pending) < self._most_tasks:
+                if self._again:
+                    self._submit([self._again.popleft()])
+                    continue
+                task, size = [], self._size
+                asked = list(islice(waiting, size))
+                for run in asked:
+                    if (kept := self._find(run)) is not None:
+                        yield Done(run, kept), 0.0
+                    else:
+                        task.append(run)
+                if task:
+                    self._submit(task)
+                more = len(asked) == size
             if not self._pending:
                 continue
             try:
@@ -194,41 +220,68 @@ class Cluster:
                 yield None, 0.0
                 continue
             last = time.monotonic()
-            yield self._take(done), 0.0
+            for one in self._take(done):
+                yield one, 0.0
 
     def cancel(self) -> None:
         """Cancels the tasks that are left."""
         with suppress(Exception):  # the scheduler may be gone
             self._client.cancel([future for _, future in self._pending.values()])
 
-    def _submit(self, run: Run) -> None:
-        case, changes = run.case, run.changes
-        found = self._sent.get(id(case.scenario))
-        if found is None:
-            if len(self._sent) > MOST_TASKS:
-                self._sent.clear()
-            found = self._sent[id(case.scenario)] = case.scenario, case.scenario.to_dict()
-        tree = found[1]
-        algorithms = carried(used_in(tree, changes))
-        asked = changes, tree, case.scenario.file, case.measure
+    def _plan(self) -> None:
+        """Chooses the number of tasks and of runs in each, once a second. The first tasks measure one run each."""
+        if self._planned_at is not None and time.monotonic() - self._planned_at < 1:
+            return
+        self._planned_at = time.monotonic()
+        least = AHEAD * max(1, sum(self._client.nthreads().values()))
+        if self._run_s is None:
+            self._most_tasks = least
+            return
+        self._size = max(1, min(round(TASK_S / max(self._run_s, 1e-9)), LONGEST_TASK, MOST_RUNS // least))
+        self._most_tasks = max(least, MOST_RUNS // self._size)
+
+    def _submit(self, runs: list[Run]) -> None:
+        jobs: list[tuple[Table, Tree, str | None, str]] = []
+        algorithms: dict[str, bytes] = {}
+        for run in runs:
+            case, changes = run.case, run.changes
+            found = self._sent.get(id(case.scenario))
+            if found is None:
+                if len(self._sent) > MOST_RUNS:
+                    self._sent.clear()
+                found = self._sent[id(case.scenario)] = case.scenario, case.scenario.to_dict()
+            jobs.append((changes, found[1], case.scenario.file, case.measure))
+            algorithms |= carried(used_in(found[1], changes))
+        key = f"{self._name}-{self._tasks}"
+        self._tasks += 1
         common = build_fingerprint(), self._memory_bytes, algorithms
-        key = f"{self._name}-{run.number}"
-        future = self._client.submit(self._task, *asked, *common, key=key, pure=False)
-        self._pending[future.key] = run, future
+        future = self._client.submit(self._task, jobs, *common, key=key, pure=False)
+        self._pending[future.key] = runs, future
         future.add_done_callback(self._finished.put)
 
-    def _take(self, done: Any) -> Done:
+    def _take(self, done: Any) -> list[Done]:
         from distributed import KilledWorker
 
-        run, future = self._pending.pop(done.key)
+        runs, future = self._pending.pop(done.key)
         try:
-            answer: Table = future.result()
+            answers: list[Tree] = future.result()
         except KilledWorker as error:
-            return Done(run, None, FullpipeError(f"lost with its worker too often: {error_line(error)}"))
+            if len(runs) > 1:  # one of them may end every worker
+                self._again.extend(runs)
+                return []
+            return [Done(runs[0], None, FullpipeError(f"lost with its worker too often: {error_line(error)}"))]
         finally:
             future.release()
+        self._again.extend(runs[len(answers) :])
+        return [self._ended(run, answer) for run, answer in zip(runs, answers, strict=False)]
+
+    def _ended(self, run: Run, answer: Tree) -> Done:
         if "refused" in answer:
             raise InputError(answer["refused"])
+        took_s: float = answer["took_s"]
+        if self._run_s is None:
+            self._run_s, self._planned_at = took_s, None
+        self._run_s += (took_s - self._run_s) / 8
         if "failure" in answer:
             return Done(run, None, _raised(answer))
         row: Row = answer["row"]
@@ -237,31 +290,46 @@ class Cluster:
 
 
 def run_task(
-    changes: Table,
-    tree: Table,
-    file: str | None,
-    measure: str,
+    jobs: Sequence[tuple[Table, Tree, str | None, str]],
     build: str,
     memory_bytes: int | None,
     algorithms: Mapping[str, bytes],
-) -> Tree:
-    """Work of a worker: a run's ``row``, its ``failure``, or why it is ``refused``; another build might have other
-    results.
+) -> list[Tree]:
+    """Work of a worker: the ``row`` of each run or its ``failure``, with ``took_s``, or why it is ``refused``; another
+    build might have other results. Runs that are not begun within `TASK_S` have no answer.
+
+    Args:
+        jobs: Changes, scenario, its file, and the measure of each run.
+        build: Fingerprint of the client's build.
+        memory_bytes: Memory that the runs of this worker may hold together.
+        algorithms: Custom algorithms by name.
     """
     if build != build_fingerprint():
-        return {"refused": "has another build of fullpipe than this one; install the same one everywhere"}
+        return [{"refused": "has another build of fullpipe than this one; install the same one everywhere"}]
     from distributed import get_worker
-
-    from fullpipe.runs import engines
 
     try:
         restore(algorithms)
     except InputError as error:
-        return {"refused": f"can't load an algorithm: {error}"}
+        return [{"refused": f"can't load an algorithm: {error}"}]
+    part_bytes = share_bytes(get_worker().state.nthreads, memory_bytes)
+    answers: list[Tree] = []
+    begun = time.monotonic()
+    for job in jobs:
+        before = time.monotonic()
+        if answers and before - begun > TASK_S:
+            break
+        answers.append(_answer(*job, part_bytes))
+        answers[-1]["took_s"] = time.monotonic() - before
+    return answers
+
+
+def _answer(changes: Table, tree: Table, file: str | None, measure: str, memory_bytes: int | None) -> Tree:
+    from fullpipe.runs import engines
+
     try:
         scenario = Scenario.from_dict(tree, file=file)
-        part_bytes = share_bytes(get_worker().state.nthreads, memory_bytes)
-        result = engines.run(scenario.replace(**changes) if changes else scenario, memory=part_bytes)
+        result = engines.run(scenario.replace(**changes) if changes else scenario, memory=memory_bytes)
         return {"row": find_measure(measure)(result)}
     except (KeyboardInterrupt, SystemExit):
         raise
@@ -286,23 +354,24 @@ def _raised(answer: Table) -> BaseException:
     return FullpipeError(answer["failure"])
 
 
-def _task() -> Callable[..., Tree]:
+def _task() -> Callable[..., list[Tree]]:
     """`run_task` for Dask to send. A function inside a function travels as code, and its arguments are plain: names of
     our modules would end a worker that can't import them, over and over.
     """
 
-    def task(*arguments: Any) -> Tree:
+    def task(*arguments: Any) -> list[Tree]:
         from distributed import get_worker
 
         try:
             from fullpipe.runs.cluster import run_task
         except Exception as error:  # any module that is there in our place
-            answer = {"refused": f"can't import fullpipe ({type(error).__name__}: {error})"}
+            answers = [{"refused": f"can't import fullpipe ({type(error).__name__}: {error})"}]
         else:
-            answer = run_task(*arguments)
-        if "refused" in answer:
-            answer["refused"] = " ".join(f"the worker {get_worker().address} {answer['refused']}".split())
-        return answer
+            answers = run_task(*arguments)
+        for answer in answers:
+            if "refused" in answer:
+                answer["refused"] = " ".join(f"the worker {get_worker().address} {answer['refused']}".split())
+        return answers
 
     return task
 
