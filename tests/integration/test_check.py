@@ -107,7 +107,7 @@ def test_a_baseline_of_values_without_squares_is_refused(suite: Path) -> None:
     tree = json.loads(file.read_text())
     tree["values"]["base"]["values"][0] = 1e308
     file.write_text(json.dumps(tree))
-    with pytest.raises(InputError, match=r"suite\.baseline\.json: is no baseline"):
+    with pytest.raises(InputError, match=r"suite\.baseline\.json: is not a baseline"):
         fullpipe.check(suite)
 
 

@@ -270,7 +270,7 @@ def test_a_directory_that_is_not_ours_is_refused_before_the_run(program: Program
             ".",
             ".: holds something else than an earlier result of fullpipe (allowed: a new or empty directory, or one of",
         ),
-        ("", '"": is no directory'),
+        ("", '"": is not a directory'),
     ):
         done = program("run", small_file.name, "--out", out)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -248,14 +248,14 @@ def test_a_foreign_name_is_refused(cache: Path) -> None:
         evaluate("cubik", cache=cache)
     with pytest.raises(InputError, match=r"profile 'fast'"):
         evaluate("cubic", profile="fast", cache=cache)
-    with pytest.raises(InputError, match=r"'5.9' is neither a section nor a cell"):
+    with pytest.raises(InputError, match=r"unknown section or test case '5.9'"):
         evaluate("cubic", only=["5.9"], cache=cache)
     with pytest.raises(InputError, match=r"seeds = 1 \(allowed: 2 to 1000\)"):
         evaluate("cubic", seeds=1, cache=cache)
 
 
 def test_nothing_asked_for_is_not_everything(program: Program, cache: Path) -> None:
-    with pytest.raises(InputError, match=r"only: there are none; name at least one section or cell"):
+    with pytest.raises(InputError, match=r"only requires at least one section or test case"):
         evaluate("cubic", only=[], cache=cache)
     for empty in ("", " , "):
         done = program("evaluate", "cubic", "--only", empty, "--dry-run")
@@ -502,7 +502,7 @@ def test_a_statement_answers_what_no_run_can(tmp_path: Path, program: Program) -
         ('excludes = ["6.1"]', "excludes: '6.1' (allowed: 7.1"),
         ('[statements]\n"7.1" = "x"', "statements.7.1: cannot be stated (allowed: 5.3.1"),
         ("exclude = []", "exclude: unknown key (allowed: statements, excludes)"),
-        ('[statements]\n"8" = ""', "statements.8: is no text"),
+        ('[statements]\n"8" = ""', "statements.8: must be a text"),
     ):
         file.write_text(text)
         done = program("evaluate", "cubic", "--only", "iot", "--statement", "said.toml")

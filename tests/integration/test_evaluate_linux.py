@@ -207,9 +207,9 @@ def test_what_the_kernel_lacks_is_said_before_anything_is_run(
     seen: list[Any] = []
     monkeypatch.setattr(engines, "run", seen.append)
     for name, said in (("copa", "copa is not in Linux"), ({"name": "cubic", "c": 0.5}, "always 0.4 in Linux")):
-        with pytest.raises(ScenarioError, match=f"{said}.*; so there is no column of a kernel's"):
+        with pytest.raises(ScenarioError, match=f"{said}.*; the card has no column for Linux"):
             evaluate(name, only=["bloat"], cache=tmp_path, engine="linux")
-        with pytest.raises(ScenarioError, match=f"{said}.*; so there is no column of a kernel's"):
+        with pytest.raises(ScenarioError, match=f"{said}.*; the card has no column for Linux"):
             plan(name, only=["bloat"], cache=tmp_path, engine="linux")
     assert seen == []
     done = program("evaluate", "copa", "--only", "bloat", "--engine", "linux")

@@ -238,7 +238,7 @@ def test_bad_arguments(options: dict[str, Any], said: str) -> None:
 
 
 def test_wrong_scenarios() -> None:
-    with pytest.raises(ScenarioError, match="no learner"):
+    with pytest.raises(ScenarioError, match="requires a flow with algorithm"):
         Env({**PATH, "flows": [{"algorithm": "cubic"}]})
     with pytest.raises(ScenarioError, match="ParallelEnv"):
         Env({**PATH, "flows": [{**LEARNER, "count": 2}]})

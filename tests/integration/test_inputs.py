@@ -38,7 +38,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
         ("/dev/zero", "can't be read: it is no regular file"),
         ("folder", "can't be read: it is a directory"),
         ("missing", "can't be read: No such file or directory"),
-        ("sparse", "is too large \\(allowed: at most|is no Parquet file"),
+        ("sparse", "is too large \\(allowed: at most|is not a valid Parquet file"),
     ],
 )
 def test_every_reader_refuses_what_is_no_file_of_limited_size(tmp_path: Path, reader: str, name: str, why: str) -> None:
@@ -56,12 +56,12 @@ def test_every_reader_refuses_what_is_no_file_of_limited_size(tmp_path: Path, re
         ("[" * 100_000, "is nested too deeply (allowed: at most 64 levels)"),
         ('{"a":' * 65 + "1" + "}" * 65, "is nested too deeply"),
         ("[" + "[]," * 300_000 + "1]", "has too many tables and lists (allowed: at most 300000)"),
-        ('{"x": NaN}', "is no JSON that can be read: NaN is no number"),
-        ('{"x": 1e999}', "is no JSON that can be read: 1e999 is too large a number"),
-        ('{"x": ' + "9" * 5000 + "}", "is no JSON that can be read: Exceeds the limit"),
-        ('"' + r"\"" * 100_000, "is no JSON that can be read: Unterminated string"),
-        ('{"x": 1', "is no JSON that can be read"),
-        ("", "is no JSON that can be read"),
+        ('{"x": NaN}', "is not valid JSON: NaN is not a number"),
+        ('{"x": 1e999}', "is not valid JSON: 1e999 is too large a number"),
+        ('{"x": ' + "9" * 5000 + "}", "is not valid JSON: Exceeds the limit"),
+        ('"' + r"\"" * 100_000, "is not valid JSON: Unterminated string"),
+        ('{"x": 1', "is not valid JSON"),
+        ("", "is not valid JSON"),
     ],
     ids=range(9),
 )

@@ -182,7 +182,7 @@ def test_states_and_the_ack_frequency_of_a_class() -> None:
 def test_a_misspelt_method_is_refused() -> None:
     names = ("window_bytes", "on_packets_acked", "on_packets_lost", "on_packet_send")
     kind = type("Misspelt", (), dict.fromkeys(names, lambda self, *_: 14720))
-    with pytest.raises(InputError, match="did you mean on_packet_sent"):
+    with pytest.raises(InputError, match='did you mean "on_packet_sent"'):
         fullpipe.packet_algorithm("misspelt")(kind)
 
 

@@ -109,8 +109,8 @@ def test_figures_by_name_alone_are_refused(paper: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "why"),
     [
-        ("paper.toml", None, r"my_paper: is no paper: paper\.toml is missing"),
-        ("__init__.py", None, r"my_paper: is no paper: __init__\.py is missing"),
+        ("paper.toml", None, r"my_paper: is not a paper: paper\.toml is missing"),
+        ("__init__.py", None, r"my_paper: is not a paper: __init__\.py is missing"),
         ("__init__.py", "import no_such_module\n", "can't be imported: ModuleNotFoundError: No module named"),
         ("__init__.py", "ITEMS = ()\n", "ITEMS is not a tuple of at least one Item"),
         (

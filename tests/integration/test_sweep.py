@@ -389,7 +389,7 @@ def test_a_sweep_follows_no_link_of_its_directory(small: Scenario, tmp_path: Pat
     (outside / "deep").mkdir(parents=True)
     (outside / "precious").write_text("mine")
     (out / name).symlink_to(outside if name == ".fullpipe-runs" else outside / "precious")
-    with pytest.raises(InputError, match=r"symbolic link|none of ours"):
+    with pytest.raises(InputError, match=r"symbolic link|not from fullpipe"):
         fullpipe.sweep(small, {"flows.count": [1]}, out=out)
     assert sorted(path.name for path in outside.iterdir()) == ["deep", "precious"]
     assert (outside / "precious").read_text() == "mine"
@@ -398,7 +398,7 @@ def test_a_sweep_follows_no_link_of_its_directory(small: Scenario, tmp_path: Pat
 def test_a_result_and_a_sweep_do_not_share_a_directory(program: Program, sweep_file: Path, small: Scenario) -> None:
     fullpipe.run(small).save(sweep_file.parent / "result")
     done = program("sweep", sweep_file.name, "--out", "result")
-    said = "fullpipe: result: holds a result that is no sweep; choose another directory\n"
+    said = "fullpipe: result: has the result of another command; choose another directory\n"
     assert (done.returncode, done.stderr) == (2, said)
     assert program("sweep", sweep_file.name, "--out", "sweep").returncode == 0
     with pytest.raises(InputError, match="sweep: holds something else than an earlier result"):
@@ -422,7 +422,7 @@ def test_another_sweep_is_refused(small: Scenario, tmp_path: Path, monkeypatch: 
         fullpipe.sweep(small, axes, out=out)
     for text in ("{}", "[]", "nonsense", "[" * 100_000):
         (out / "sweep.json").write_text(text)
-        with pytest.raises(InputError, match=r"its sweep\.json is none of ours"):
+        with pytest.raises(InputError, match=r"its sweep\.json is not from fullpipe"):
             fullpipe.sweep(small, axes, out=out)
 
 
@@ -539,14 +539,14 @@ BAD = {
         '["newreno", { name = "vegas", beta = 4, alpha = 2 }, { alpha = 2, beta = 4, name = "vegas" }, ',
         "has the value 'vegas (alpha=2, beta=4)' twice",
     ),
-    "empty list": ('["newreno", { name = "vegas", alpha = 2 }]', "[]", "no values"),
+    "empty list": ('["newreno", { name = "vegas", alpha = 2 }]', "[]", "requires at least one value"),
     "no list": ('["newreno", { name = "vegas", alpha = 2 }]', '"newreno"', "a list or"),
     "backward range": ('to = "100 packets"', 'to = "1 packets"', "empty"),
     "range of one point": ("count = 4", "count = 1", "count"),
     "range without number": (", count = 4", "", "'step' or 'count'"),
     "range with both": ("count = 4", 'count = 4, step = "1 packets"', "'step' or 'count'"),
-    "range without end": (', to = "100 packets"', "", "needs 'to'"),
-    "step in a log range": ("count = 4", 'step = "1 packets"', "instead of 'step'"),
+    "range without end": (', to = "100 packets"', "", "requires 'to'"),
+    "step in a log range": ("count = 4", 'step = "1 packets"', "conflicts with 'step'"),
     "step of none": ('count = 4, scale = "log"', 'step = "0 packets"', "more than 0"),
     "log range from none": ('from = "10 packets"', 'from = "0 packets"', "above 0"),
     "range of mixed units": ('to = "100 packets"', 'to = "100 ms"', "same kind"),
@@ -579,7 +579,7 @@ BAD = {
     "a few nested lists": ('["newreno"', f'[{"[" * 20}{"]" * 20}, "newreno"', "nested too deeply"),
     "a few nested keys": ('"flows.algorithm"', f"a{'.a' * 20}", "nested too deeply"),
     "a key of 5,000 digits": ("links.bottleneck.buffer", f"links.{'1' * 5000}.buffer", "there is no entry 1111"),
-    "the same key twice": ("[sweep]", '[sweep]\n"links.0.buffer" = ["10 packets"]', "sets what links.0.buffer sets"),
+    "the same key twice": ("[sweep]", '[sweep]\n"links.0.buffer" = ["10 packets"]', "conflicts with links.0.buffer"),
     "a parameter before its algorithm": ("[sweep]", "[sweep]\nflows.algorithm.beta = [4]", "put it before that"),
     "series": ("[sweep]", '[sweep]\nseries_interval = ["1 s"]', "a sweep samples no series"),
 }
@@ -691,10 +691,13 @@ def test_a_wrong_sweep_on_the_command_line(program: Program, tmp_path: Path) -> 
         (["--workers", "0"], "--workers"),
         (["--workers", "1000000000"], "workers = 1000000000 (allowed: 1 to 1000)"),
         (["--by", "algorithm"], "--plot"),
-        (["--plot", "p.png", "--x", "delay"], "'delay' is no axis (allowed: links.bottleneck.buffer, flows.algorithm)"),
+        (
+            ["--plot", "p.png", "--x", "delay"],
+            "'delay' is not an axis (allowed: links.bottleneck.buffer, flows",
+        ),
         (["--plot", "p.png", "--y", "utilisation"], "did you mean 'utilization'"),
         (["--plot", "p.bmp"], ".bmp"),
-        (["--plot", "p.png", "--by", "delay"], "'delay' is no axis"),
+        (["--plot", "p.png", "--by", "delay"], "'delay' is not an axis"),
         (["--workers", "1", "--dask", "tcp://127.0.0.1:1"], "--workers"),
     ],
 )

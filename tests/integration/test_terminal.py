@@ -162,9 +162,9 @@ def test_what_a_setting_says() -> None:
     assert changes_of((), "3 s") == {"duration": "3 s"}
     with pytest.raises(InputError, match="--set 'seed': write KEY=VALUE"):
         changes_of(("seed",), None)
-    with pytest.raises(InputError, match="set twice"):
+    with pytest.raises(InputError, match="conflicts with --set"):
         changes_of(("duration=1 s",), "2 s")
-    with pytest.raises(InputError, match="the seed is set twice, by --seed and by --set"):
+    with pytest.raises(InputError, match="--seed conflicts with --set seed"):
         changes_of(("seed=2",), None, 3)
     assert changes_of((), None, 3) == {"seed": 3}
     assert changes_of(("k=9223372036854775807",), None) == {"k": 9223372036854775807}

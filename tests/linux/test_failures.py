@@ -286,7 +286,7 @@ def test_load_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     if not (programs.OBJECTS / "ehstcp.bpf.o").exists():
         pytest.skip("needs `make linux-objects`")
-    with pytest.raises(LinuxError, match="needs root"):
+    with pytest.raises(LinuxError, match="requires root"):
         host.load("ehstcp")
 
 

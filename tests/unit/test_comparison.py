@@ -154,9 +154,9 @@ def test_a_kernel_that_none_can_take_is_refused_before_anything_runs(runs: Runs)
 def test_what_it_says_no_to(runs: Runs) -> None:
     scenario = Scenario(**SCENARIO)
     for algorithms, engine, problem in (
-        ([], "simulator", "no algorithms to compare; name at least one"),
+        ([], "simulator", "compare requires at least one algorithm"),
         (["bic", "bic"], "simulator", "an algorithm is named twice: bic, bic"),
-        (None, "simulator", "nothing to compare; name --algorithms, or at least two engines"),
+        (None, "simulator", "compare requires --algorithms or at least two engines"),
         (["bic"], ["linux", "linux"], "an engine is named twice: linux, linux"),
         (["bic"], ["simulator", "abacus"], "unknown engine 'abacus' (allowed: simulator, linux)"),
     ):
@@ -166,7 +166,7 @@ def test_what_it_says_no_to(runs: Runs) -> None:
     without = Scenario.from_dict({key: value for key, value in SCENARIO.items() if key != "flows"}, file="a.toml")
     with pytest.raises(ScenarioError) as wrong:
         compare(without, ["bic"])
-    assert str(wrong.value) == "a.toml: flows: there are none whose algorithm could be compared"
+    assert str(wrong.value) == "a.toml: flows: compare requires at least one flow"
     assert runs.asked == []
 
 

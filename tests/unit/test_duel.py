@@ -175,14 +175,14 @@ def test_it_is_run_saved_loaded_and_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"algorithms": ["reno"]}, "a duel is of two algorithms, not of: reno$"),
-        ({"algorithms": ["reno", "reno"]}, "a duel is of two algorithms, not of: reno, reno$"),
+        ({"algorithms": ["reno"]}, "a duel requires two different algorithms, got reno$"),
+        ({"algorithms": ["reno", "reno"]}, "a duel requires two different algorithms, got reno, reno$"),
         ({"seeds": 1}, r"seeds = 1 \(allowed: 2 to 1000\)"),
-        ({"buffers": ["1 BDP", "1 BDP"]}, "one is named twice: 1 BDP, 1 BDP"),
-        ({"buffers": []}, "there are none"),
+        ({"buffers": ["1 BDP", "1 BDP"]}, "each once, got 1 BDP, 1 BDP"),
+        ({"buffers": []}, "buffers requires at least one value"),
         ({"algorithms": ["reno", "cubik"]}, "unknown algorithm"),
         ({"buffers": ["5 parsecs"]}, "unknown unit"),
-        ({"scenario": {**THREE, "flows": []}}, "flows: there are none that could be of two algorithms"),
+        ({"scenario": {**THREE, "flows": []}}, "flows: a duel requires at least one flow"),
     ],
 )
 def test_what_is_refused(change: dict[str, Any], why: str) -> None:

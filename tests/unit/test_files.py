@@ -149,7 +149,7 @@ def test_what_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
     assert there(tmp_path) == {"result.json": "precious", "item.json": "{}"}
     (tmp_path / "empty").mkdir()
     write(tmp_path / "empty", {"file": "1"})
-    with pytest.raises(InputError, match=r'^"": is no directory$'):
+    with pytest.raises(InputError, match=r'^"": is not a directory$'):
         check_directory("")
 
 
@@ -281,7 +281,7 @@ def test_what_is_no_place_to_write(tmp_path: Path) -> None:
     [
         ("a.gif", "unknown suffix '.gif' of a plot (allowed: .png, .svg, .pdf)"),
         ("a", "unknown suffix '' of a plot (allowed: .png, .svg, .pdf)"),
-        ("no/a.png", "there is no directory {}/no"),
+        ("no/a.png", "directory {}/no does not exist"),
         ("folder.png", "is a directory"),
         ("x" * 300 + ".png", "File name too long"),
     ],
@@ -493,7 +493,7 @@ def test_folder_refuses_links_pipes_and_names_that_lead_out(tmp_path: Path, outs
             ("link/precious", "link: is a symbolic link"),
             ("link/deeper/precious", "link: is a symbolic link"),
             ("link", "link: is a symbolic link"),
-            ("pipe", "pipe: is no regular file"),
+            ("pipe", "pipe: is not a regular file"),
             ("../outside/precious", "leads out of the directory"),
             (str(outside / "precious"), "leads out of the directory"),
             ("file/deep", "leads through a file"),

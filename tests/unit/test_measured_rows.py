@@ -112,5 +112,5 @@ def test_geometric_means_have_the_interval_of_the_mean_logarithm() -> None:
         2,
     )
     assert (one.value, one.ci95, one.runs) == (pytest.approx(4), None, 1)
-    with pytest.raises(ValueError, match="a mean needs at least one run"):
+    with pytest.raises(ValueError, match="a mean requires at least one run"):
         rows.add_geometric_mean("none", [])

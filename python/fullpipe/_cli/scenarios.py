@@ -86,7 +86,7 @@ def changing(
             alone = [key for key, value in changes.items() if _wrong(scenario, key, value)]
             named = " ".join(options[key] for key in alone or changes)
             if file := re.match(r'unknown algorithm "([^"]+\.py)"', error.what):
-                what = f"a file is no name of an algorithm; pass --load {file[1]}, and set the name that it declares"
+                what = f"algorithm requires a name, not a file; pass --load {file[1]}, and set its name"
                 raise ScenarioError(error.key, what, named) from None
             raise ScenarioError(error.key, error.what, named) from None
 
@@ -119,7 +119,7 @@ def changes_of(settings: tuple[str, ...], duration: str | None, seed: int | None
     for key, given in (("duration", duration), ("seed", seed)):
         if given is not None:
             if key in changes:
-                raise InputError(f"the {key} is set twice, by --{key} and by --set; leave one of them out")
+                raise InputError(f"--{key} conflicts with --set {key}")
             changes[key] = given
     return changes
 

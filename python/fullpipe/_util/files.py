@@ -90,7 +90,7 @@ def check_file(path: str | os.PathLike[str]) -> None:
     """
     target = Path(path)
     if not target.parent.is_dir():
-        raise InputError(f"{_shown(target)}: there is no directory {_shown(target.parent)}")
+        raise InputError(f"{_shown(target)}: directory {_shown(target.parent)} does not exist")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InputError(f"{_shown(target)}: the directory {_shown(target.parent)} can't be written")
     if _is_there(target) and target.is_dir():
@@ -104,7 +104,7 @@ def check_directory(path: str | os.PathLike[str]) -> None:
         InputError: The path is empty or a file, or its parent directory is not writable.
     """
     if not os.fspath(path):
-        raise InputError('"": is no directory')
+        raise InputError('"": is not a directory')
     target = Path(path)
     nearest = next(place for place in (target, *target.absolute().parents) if _is_there(place))
     if not nearest.is_dir():

@@ -106,7 +106,7 @@ class Folder:
             opened = os.open(last, flags | OPEN_FILE, mode, dir_fd=handle)
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             os.close(opened)
-            raise self._refusal(name, "is no regular file")
+            raise self._refusal(name, "is not a regular file")
         return opened
 
     def read(self, name: str, most: int) -> bytes:

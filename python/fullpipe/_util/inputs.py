@@ -178,7 +178,7 @@ def parse_json(path: str | os.PathLike[str], content: bytes, *, finite: bool = T
             parse_float=_finite if finite else None,
         )
     except (ValueError, RecursionError) as error:
-        raise _wrong(path, f"is no JSON that can be read: {error}") from None
+        raise _wrong(path, f"is not valid JSON: {error}") from None
 
 
 def read_table(path: str | os.PathLike[str], most: int = MOST_TABLE_BYTES) -> pa.Table:
@@ -213,7 +213,7 @@ def read_table(path: str | os.PathLike[str], most: int = MOST_TABLE_BYTES) -> pa
         except (pa.ArrowException, OSError, ValueError, TypeError, NotImplementedError) as error:
             if isinstance(error, FileError):
                 raise
-            raise _wrong(path, f"is no Parquet file that can be read: {_first_line(error)}") from None
+            raise _wrong(path, f"is not a valid Parquet file: {_first_line(error)}") from None
 
 
 def read_rows(path: str | os.PathLike[str]) -> list[Tree]:
@@ -244,7 +244,7 @@ def table_metadata(path: str | os.PathLike[str]) -> Any:
         except (pa.ArrowException, OSError, ValueError) as error:
             if isinstance(error, FileError):
                 raise
-            raise _wrong(path, f"is no Parquet file that can be read: {_first_line(error)}") from None
+            raise _wrong(path, f"is not a valid Parquet file: {_first_line(error)}") from None
 
 
 def _metadata(path: str | os.PathLike[str], file: Any) -> Any:
@@ -326,7 +326,7 @@ def _check_nesting(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _finite(text: str) -> float:

@@ -167,8 +167,9 @@ def params_of(kind: type, name: str) -> dict[str, float | bool]:
     for field, value in fields.items():
         number = isinstance(value, int | float)
         if not number or not math.isfinite(value):
-            allowed = "numbers and flags, or a name that begins with _ for what is no parameter"
-            raise InputError(f"algorithm {quoted(name)}: {field} = {value!r} is no parameter (allowed: {allowed})")
+            private = "for a field that is not a parameter, begin its name with _"
+            what = f"parameter {field} must be a number or a flag, got {value!r}; {private}"
+            raise InputError(f"algorithm {quoted(name)}: {what}")
     return {field: value if isinstance(value, bool) else float(value) for field, value in fields.items()}
 
 
@@ -192,32 +193,29 @@ def _check(kind: type, name: str, inspect: Sequence[str], *, methods: bool) -> N
         return InputError(f"algorithm {quoted(name)}: {what}")
 
     if not isinstance(kind, type):
-        raise wrong("what is declared is a class")
+        raise wrong("@fullpipe.algorithm requires a class")
     for field in STATE[:2]:
         if not isinstance(getattr(kind, field, None), int | float):
             raise wrong(
-                f"the class has no number {field}; write e.g. {field}: float = {2.0 if field == 'cwnd' else 'math.inf'}"
+                f"the class requires a number {field}, e.g. {field}: float = {2.0 if field == 'cwnd' else 'math.inf'}"
             )
     if methods and (slip := _misspelt(kind)):
         raise wrong(
-            f"nothing calls the method {slip[0]}; did you mean {slip[1]}? "
-            "(a name that begins with _ is the class's own)"
+            f'unknown method "{slip[0]}"; did you mean "{slip[1]}"? '
+            "(for a method that only your class calls, begin its name with _)"
         )
     for method in ("on_ack", "on_congestion") if methods else ():
         if not callable(getattr(kind, method, None)):
-            raise wrong(f"the class has no method {method}")
+            raise wrong(f"the class requires a method {method}")
     rate = getattr(kind, "pacing_rate", math.inf)
     if not isinstance(rate, int | float) or not rate > 0:
         raise wrong(
-            f"pacing_rate = {quoted(rate)}, with which nothing is ever sent (allowed: above 0, segments a second; "
-            "math.inf for what is not paced yet)"
+            f"pacing_rate must be above 0 segments/s, got {quoted(rate)} (math.inf until the class sets a rate)"
         )
     known = _fields(kind)
     for field in inspect:
         if field not in known or field in STATE:
-            raise wrong(
-                f"inspect: {quoted(field)} is none of its other fields ({listed(sorted(set(known) - set(STATE)))})"
-            )
+            raise wrong(f"inspect: unknown field {quoted(field)} (allowed: {listed(sorted(set(known) - set(STATE)))})")
 
 
 def _misspelt(kind: type) -> tuple[str, str] | None:

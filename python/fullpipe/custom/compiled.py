@@ -101,7 +101,7 @@ def compile_class(kind: type, name: str, fields: Table, asking: Mapping[CodeType
         from numba.np.numpy_support import from_dtype
     except ImportError:
         raise InputError(
-            f'algorithm {quoted(name)}: compiled = True needs Numba: pip install "fullpipe[compiled]"'
+            f'algorithm {quoted(name)}: compiled = True requires Numba: pip install "fullpipe[compiled]"'
         ) from None
     state, places = _state_of(fields)
     records = {

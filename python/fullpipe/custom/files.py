@@ -64,7 +64,7 @@ def _check_code(file: str, content: bytes) -> None:
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         why, line = (error.msg, error.lineno) if isinstance(error, SyntaxError) else (str(error), None)
         place = f"{file}:{line}" if line else file
-        raise InputError(f"{place}: is no Python code: {why or type(error).__name__}") from None
+        raise InputError(f"{place}: is not Python code: {why or type(error).__name__}") from None
 
 
 def _said(error: BaseException) -> str:

@@ -105,7 +105,7 @@ def _check(kind: type, name: str, inspect: Sequence[str]) -> None:
         return InputError(f"algorithm {quoted(name)}: {what}")
 
     if not isinstance(kind, type):
-        raise wrong("what is declared is a class")
+        raise wrong("@fullpipe.packet_algorithm requires a class")
     methods = {
         field for part in kind.__mro__ if part is not object for field, value in vars(part).items() if callable(value)
     }
@@ -113,7 +113,7 @@ def _check(kind: type, name: str, inspect: Sequence[str]) -> None:
     for method in sorted(methods):
         meant = get_close_matches(method, [each for each in known if each not in methods], 1, LIKE)
         if method[0] != "_" and method not in known and meant:
-            raise wrong(f"nothing calls the method {method}; did you mean {meant[0]}?")
+            raise wrong(f'unknown method "{method}"; did you mean "{meant[0]}"?')
     missing = [method for method in REQUIRED if not callable(getattr(kind, method, None))]
     if missing:
         raise wrong(f"the class has no method {missing[0]} (required: {listed(list(REQUIRED))})")

@@ -101,11 +101,13 @@ def _talk(process: subprocess.Popen[bytes], asked: bytes, reading: int, wall_s: 
     finally:
         timer.cancel()
     if late.is_set():
-        raise Contained("it ran for too long")
+        raise Contained("the process exceeded its time limit")
     if not answer:
         status = process.wait()
         raise Contained(
-            "it used too much processor time" if status == -signal.SIGXCPU else f"its process ended ({status})"
+            "the process exceeded its limit of processor time"
+            if status == -signal.SIGXCPU
+            else f"the process ended with status {status}"
         )
     return answer
 
@@ -125,7 +127,7 @@ def _checked(answer: bytes, count: int) -> tuple[list[Measured], dict[str, bool]
     except (ValueError, KeyError, TypeError):
         good = False
     if not good:
-        raise Contained("its answer is no result")
+        raise Contained("the process returned no valid result")
     return rows, layers
 
 

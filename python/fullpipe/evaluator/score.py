@@ -134,7 +134,7 @@ def evaluate(
         InputError: An argument is not allowed, or the file is not there.
     """
     if not File(path).is_file():
-        raise InputError(f"{os.fspath(path)}: is no file")
+        raise InputError(f"{os.fspath(path)}: is not a file")
     if stages not in (1, 2):
         raise InputError(f"stages = {stages} (allowed: 1 or 2)")
     if paths < 4:

@@ -85,7 +85,7 @@ def _of_class(kind: ast.ClassDef) -> list[str]:
     wrong = [base for base in bases if base not in ("Classic", "fullpipe.Classic")]
     found = [f"line {kind.lineno}: base {base}; allowed: fullpipe.Classic" for base in wrong]
     if len(kind.decorator_list) != 1:
-        found.append(f"line {kind.lineno}: one decorator is needed, fullpipe.algorithm")
+        found.append(f"line {kind.lineno}: the class requires one decorator, fullpipe.algorithm")
     for each in kind.decorator_list:
         if not isinstance(each, ast.Call) or ast.unparse(each.func) not in ("algorithm", "fullpipe.algorithm"):
             found.append(f"line {each.lineno}: decorator; allowed: fullpipe.algorithm")
@@ -95,7 +95,7 @@ def _of_class(kind: ast.ClassDef) -> list[str]:
         if not all(_constant(value) or isinstance(value, ast.List) for value in values) or "library" in options:
             found.append(f"line {each.lineno}: options of the decorator are not constant, or name a library")
         if not isinstance(chosen := options.get("compiled"), ast.Constant) or chosen.value is not True:
-            found.append(f"line {each.lineno}: compiled=True is needed")
+            found.append(f"line {each.lineno}: fullpipe.algorithm requires compiled=True")
     for node in kind.body:
         is_field = isinstance(node, ast.AnnAssign) and (node.value is None or _constant(node.value))
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -166,16 +166,16 @@ def _scenarios(
     """Scenarios by the labels of their results."""
     if algorithms is None:
         if len(engines) < 2:
-            raise InputError("nothing to compare; name --algorithms, or at least two engines")
+            raise InputError("compare requires --algorithms or at least two engines")
         names = dict.fromkeys(_label(_shortened(group["algorithm"])) for group in scenario.to_dict().get("flows", ()))
         return {" + ".join(names) or "no flows": scenario}
     labels = [_label(algorithm) for algorithm in algorithms]
     if not labels:
-        raise InputError("no algorithms to compare; name at least one")
+        raise InputError("compare requires at least one algorithm")
     if len(set(labels)) < len(labels):
         raise InputError(f"an algorithm is named twice: {listed(labels)}")
     if not scenario.to_dict().get("flows"):
-        raise ScenarioError("flows", "there are none whose algorithm could be compared", scenario.file)
+        raise ScenarioError("flows", "compare requires at least one flow", scenario.file)
     return {
         label: scenario.replace(**{"flows.algorithm": algorithm})
         for label, algorithm in zip(labels, algorithms, strict=True)

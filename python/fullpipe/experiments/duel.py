@@ -111,11 +111,11 @@ def duel(
     scenario = Scenario.of(scenario)
     labels = [one if isinstance(one, str) else with_params(one) for one in sides]
     if len(labels) != 2 or labels[0] == labels[1]:
-        raise InputError(f"a duel is of two algorithms, not of: {listed(labels)}")
+        raise InputError(f"a duel requires two different algorithms, got {listed(labels)}")
     if not SEEDS[0] <= seeds <= SEEDS[1]:
         raise InputError(f"seeds = {seeds} (allowed: {SEEDS[0]} to {SEEDS[1]})")
     if buffers is not None and (not buffers or len(set(buffers)) < len(buffers)):
-        raise InputError(f"buffers: there are none, or one is named twice: {listed(buffers)}")
+        raise InputError(f"buffers requires at least one value, and each once, got {listed(buffers)}")
     bouts = [Bout(buffer, mix) for buffer in buffers or (None,) for mix in (HALF, AMONG)]
     cases = [
         Case(
@@ -167,7 +167,7 @@ class Bout:
             for _ in range(int(group.get("count", 1)))
         ]
         if not every:
-            raise ScenarioError("flows", "there are none that could be of two algorithms", scenario.file)
+            raise ScenarioError("flows", "a duel requires at least one flow", scenario.file)
         many = FEWEST_AMONG if self.mix == AMONG and len(every) < 3 else max(2, len(every))
         flows = []
         for i in range(many):

@@ -324,7 +324,7 @@ def _learners(scenario: Scenario, several: bool) -> list[str]:
         for i in range(int(group.get("count", 1)))
     ]
     if not names:
-        raise ScenarioError("flows", f'there is no learner (allowed: algorithm = "{EXTERNAL}")', scenario.file)
+        raise ScenarioError("flows", f'an environment requires a flow with algorithm = "{EXTERNAL}"', scenario.file)
     if len(names) > 1 and not several:
         raise ScenarioError("flows", f"{len(names)} learners (allowed: one; ParallelEnv takes several)", scenario.file)
     if len(set(names)) < len(names):

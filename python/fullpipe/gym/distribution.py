@@ -103,22 +103,24 @@ class Distribution:
         kinds = [key for key in law if key in KINDS]
         extra = {"choice": "weights", "log": "zero"}.get(kinds[0] if kinds else "", "")
         if len(kinds) != 1 or any(key not in (kinds[0], extra) for key in law):
-            raise self._wrong(path, f"one of {', '.join(KINDS)} is needed")
+            raise self._wrong(path, f"an axis requires one of {', '.join(KINDS)}")
         given = law[kinds[0]]
         if not isinstance(given, Sequence) or isinstance(given, str) or not given:
-            raise self._wrong(path, f"{kinds[0]} needs a list")
+            raise self._wrong(path, f"{kinds[0]} requires a list")
         if kinds[0] == "choice":
             weights = law.get("weights", [1] * len(given))
             if len(weights) != len(given) or min(weights) < 0 or not sum(weights) > 0:
-                raise self._wrong(path, f"weights: {len(given)} numbers are needed, at least 0, and one above")
+                raise self._wrong(path, f"weights must be {len(given)} numbers of at least 0, one of them above 0")
             return
         low, high = (_number(value) for value in (given if len(given) == 2 else (None, None)))
         if low is None or high is None or low[1] != high[1] or not low[0] <= high[0]:
-            raise self._wrong(path, f"{quoted(str(given))}: two values of one unit are needed, the lesser one first")
+            raise self._wrong(
+                path, f"{kinds[0]} requires two values in one unit, the lesser one first, got {quoted(str(given))}"
+            )
         if kinds[0] == "log" and low[0] <= 0:
-            raise self._wrong(path, "log needs values above 0")
+            raise self._wrong(path, "log requires values above 0")
         if not 0 <= law.get("zero", 0) <= 1:
-            raise self._wrong(path, "zero is a probability from 0 to 1")
+            raise self._wrong(path, f"zero must be in [0, 1], got {law['zero']}")
 
     def _wrong(self, path: str, what: str) -> ScenarioError:
         return ScenarioError(f"axes.{path}", what, self.file)

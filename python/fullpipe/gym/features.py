@@ -160,7 +160,7 @@ def chosen(features: str | Sequence[str] | None) -> dict[str, Feature]:
         if name not in FEATURES:
             raise InputError(unknown("feature", name, FEATURES))
     if not features:
-        raise InputError("features: there are none (allowed: one at least)")
+        raise InputError("features requires at least one name")
     return {name: FEATURES[name] for name in features}
 
 

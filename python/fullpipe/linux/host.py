@@ -124,7 +124,9 @@ def available() -> list[str]:
     try:
         return AVAILABLE.read_text().split()
     except OSError as error:
-        raise LinuxError(f"{AVAILABLE} cannot be read ({error.strerror}); this needs a Linux kernel") from None
+        raise LinuxError(
+            f"{AVAILABLE} cannot be read ({error.strerror}); this command requires a Linux kernel"
+        ) from None
 
 
 def _compiled(algorithm: str, params: Table) -> tuple[programs.Program | programs.Own, bytes]:
@@ -161,9 +163,11 @@ def _ours(algorithm: str) -> programs.Program:
 def _able() -> str:
     """Checks the requirements of registering; returns the path of bpftool."""
     if os.geteuid() != 0:
-        raise LinuxError("this needs root: registering a congestion control is a privilege (CAP_BPF, CAP_NET_ADMIN)")
+        raise LinuxError(
+            "this command requires root: registering a congestion control is a privilege (CAP_BPF, CAP_NET_ADMIN)"
+        )
     if not BTF.exists():
-        raise LinuxError(f"the kernel has no type information ({BTF}); it needs CONFIG_DEBUG_INFO_BTF=y")
+        raise LinuxError(f"the kernel has no type information ({BTF}); loading requires CONFIG_DEBUG_INFO_BTF=y")
     bpftool = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin:/sbin")
     if bpftool is None:
         raise LinuxError("bpftool is not installed (Debian: apt-get install bpftool)")

@@ -160,7 +160,7 @@ class _Guest:
         self._batches = 0
         agent = programs.OBJECTS / "agent"
         if not agent.exists():
-            raise LinuxError("the guest's agent is not built; `make linux-objects` compiles it (needs a C compiler)")
+            raise LinuxError("the guest's agent is not built; `make linux-objects` compiles it (requires a C compiler)")
         self._files.add("/init", agent.read_bytes())
 
     def order(self, line: str) -> None:

@@ -202,7 +202,7 @@ def _keep(stage: Path, package: str) -> Path:
     image = next((path for path in images if path.exists()), None)
     modules = [path for tree in trees for pattern in MODULES for path in tree.glob(f"kernel/{pattern}.ko*")]
     if image is None or not modules:
-        raise LinuxError(f"{package} does not hold a kernel with the modules needed")
+        raise LinuxError(f"{package} has no kernel with the required modules")
     home = stage / f"linux-image-{trees[0].name}"
     home.mkdir()
     image.rename(home / "vmlinuz")

@@ -54,7 +54,7 @@ def build(tree: Path, name: str, out: Path | None = None) -> Built:
         LinuxError: clang is not installed.
     """
     if not NAME.fullmatch(name):
-        raise InputError(f"{quoted(name)} is no module's name, such as 'illinois'")
+        raise InputError(f"module must be a name such as 'illinois', got {quoted(name)}")
     source = tree / "net" / "ipv4" / f"tcp_{name}.c"
     try:
         text = source.read_text(errors="replace")
@@ -96,7 +96,7 @@ def _compiled(source: Path, text: str, version: str) -> bytes:
     """The object file."""
     clang, strip = (shutil.which(tool) for tool in ("clang", "llvm-strip"))
     if clang is None or strip is None:
-        raise LinuxError("clang and llvm-strip are needed (Debian: apt-get install clang llvm)")
+        raise LinuxError("compiling requires clang and llvm-strip (Debian: apt-get install clang llvm)")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         headers = set(re.findall(r"^\s*#\s*include\s*<([\w/.-]+)>", text, re.MULTILINE))
@@ -147,4 +147,5 @@ def _takes_two(text: str) -> bool:
 def _refusal(said: str, source: Path) -> str:
     """The compiler's first error, in one line: the missing part of the kernel."""
     errors = [line.split("error: ", 1)[1] for line in said.splitlines() if "error: " in line]
-    return f"{source}: needs what the simulator does not have: {errors[0] if errors else 'it does not compile'}"
+    problem = errors[0] if errors else "it does not compile"
+    return f"{source}: requires functions that the simulator does not have: {problem}"

@@ -121,7 +121,7 @@ class Plan:
             if tree.get(key):
                 raise reader.cannot(key, "the Linux engine runs TCP flows only")
         if tree["packet_size"] < LEAST_PACKET_BYTES:
-            raise reader.cannot("packet_size", f"the Linux engine needs at least {LEAST_PACKET_BYTES} bytes")
+            raise reader.cannot("packet_size", f"the Linux engine requires at least {LEAST_PACKET_BYTES} bytes")
         if len(tree["links"]) > MOST_LINKS:
             raise reader.cannot("links", f"the Linux engine builds at most {MOST_LINKS}")
         duration_ns = whole(tree["duration"])

@@ -96,7 +96,7 @@ class Program:
             image = path.read_bytes()
         except OSError:
             raise LinuxError(
-                f"{path.name} is not built; `make linux-objects` compiles it (needs clang, libbpf-dev)"
+                f"{path.name} is not built; `make linux-objects` compiles it (requires clang, libbpf-dev)"
             ) from None
         content = self.pack(params)
         at = _symbol(image, b"params", len(content))

@@ -132,9 +132,9 @@ def advised(queue: str | Table, line: Line) -> Discipline:
 
 def _check(line: Line, name: str) -> None:
     if line.rate_bps % 1000 or line.rate_bps >= MOST_BPS:
-        raise Refusal("", f"the kernel's {name} needs a rate in whole kbit/s below 10 Gbit/s")
+        raise Refusal("", f"the kernel's {name} requires a rate in whole kbit/s below 10 Gbit/s")
     if line.waiting_packets < 1:
-        raise Refusal("", f"the kernel's {name} needs a buffer of at least 2 packets")
+        raise Refusal("", f"the kernel's {name} requires a buffer of at least 2 packets")
 
 
 def _codel(params: Table, line: Line) -> Discipline:

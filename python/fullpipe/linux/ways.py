@@ -99,7 +99,7 @@ def _steps(direction: Table, duration_ns: int) -> Iterator[tuple[int, Table]]:
 def _rate(text: str) -> int:
     rate_bps = whole(text)
     if rate_bps < LEAST_BPS or rate_bps % 1000:
-        raise Refusal("schedule", "the kernel's cbs needs a rate in whole kbit/s, and none of 0")
+        raise Refusal("schedule", "the kernel's cbs requires rates in whole kbit/s, above 0")
     return rate_bps
 
 

@@ -120,11 +120,11 @@ def values(
         if bounded.is_at_end and walk.begun and on_cut is not None:
             on_cut()
             return
-        raise source.error(f"is no JSON that can be read: {shorten(str(error).splitlines()[0])}") from None
+        raise source.error(f"is not valid JSON: {shorten(str(error).splitlines()[0])}") from None
     except (ijson.JSONError, ValueError, ArithmeticError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise source.error(f"is no JSON that can be read: {shorten(str(error))}") from None
+        raise source.error(f"is not valid JSON: {shorten(str(error))}") from None
 
 
 class _Walk:

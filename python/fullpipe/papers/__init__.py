@@ -45,7 +45,7 @@ def items_in(directory: str | os.PathLike[str]) -> tuple[Item, ...]:
     paper = place.absolute().name.replace("_", "-")
     for name in ("__init__.py", "paper.toml"):
         if not (place / name).is_file():
-            raise InputError(f"{directory}: is no paper: {name} is missing")
+            raise InputError(f"{directory}: is not a paper: {name} is missing")
     if not re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", paper) or paper in PAPERS:
         why = "fullpipe has a paper of that name" if paper in PAPERS else "use small letters, digits and underscores"
         raise InputError(f"{directory}: a paper can't be called {quoted(paper)}: {why}")

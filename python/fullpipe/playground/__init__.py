@@ -45,7 +45,7 @@ def page(scenario: str | None = None) -> str:
         InputError: This installation has no page.
     """
     if not PAGE.exists():
-        raise InputError("there is no page of the playground here; `make web` builds it, with npm")
+        raise InputError("the playground requires its page; `make web` builds it, with npm")
     html = PAGE.read_text(encoding="utf-8")
     if scenario is None:
         return html

@@ -51,7 +51,7 @@ class Sampled:
     def __post_init__(self) -> None:
         if not len(self.tables["link_series"]["t_s"]):
             why = '"off"' if self.interval_s is None else f"{self.interval_s:g} s, the run only {self.duration_s:g} s"
-            raise InputError(f"nothing to draw: the run sampled no series (series_interval is {why})")
+            raise InputError(f"the plot requires series, and the run has none (series_interval is {why})")
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def curve_plot(tried: Sequence[Table], column: str, what: str) -> Plot:
             at = 1e3 * run["p99_queueing_delay_s"], 100 * run["utilization"]
             points[run["flows"]][run["algorithm"]][run[f"{column}_packets"]].append(at)
     if not points:
-        raise InputError("nothing to draw: no run has a 99th percentile of the queueing delay")
+        raise InputError("the plot requires a run with a 99th percentile of the queueing delay")
     algorithms = list(dict.fromkeys(run["algorithm"] for run in tried))
     plot = Plot.grid(1, len(points), width=5.2 * len(points) + 0.8, height=5.2, share_x="none", legend=True)
     for panel, (flows, found) in zip(plot.panels, sorted(points.items()), strict=True):

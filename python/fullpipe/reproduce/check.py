@@ -41,7 +41,7 @@ class Expectation(ABC):
 
     def __post_init__(self) -> None:
         if bool(self.miss) != (self.miss_within > 0):
-            raise ValueError(f"{self.name}: a known miss needs its cause (miss) and its size (miss_within)")
+            raise ValueError(f"{self.name}: a known discrepancy requires its cause (miss) and its size (miss_within)")
 
     @property
     @abstractmethod
@@ -95,7 +95,7 @@ class Value(Expectation):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.tolerance is None) == (self.within_factor is None):
-            raise ValueError(f"{self.name}: a published value needs either tolerance or within_factor")
+            raise ValueError(f"{self.name}: a published value requires either tolerance or within_factor")
         if self.tolerance is not None and self.published != 0 and not 0 <= self.tolerance < abs(self.published):
             raise ValueError(
                 f"{self.name}: tolerance {self.tolerance:g} is the whole published value {self.published:g} or more, "
@@ -179,11 +179,11 @@ class Shape(Expectation):
         if self.shape not in SHAPES or len(self.values) < least:
             raise ValueError(f"{self.name}: {self.shape!r} of {len(self.values)} values checks nothing")
         if (self.shape == "below") != (self.than is not None):
-            raise ValueError(f"{self.name}: 'below' needs partners (than), other shapes none")
+            raise ValueError(f"{self.name}: 'below' requires partners (than), other shapes none")
         if self.than is not None and len(self.than) != len(self.values) and 1 not in (len(self.than), len(self.values)):
             raise ValueError(f"{self.name}: {len(self.values)} values and {len(self.than)} partners don't pair up")
         if (self.shape == "bounds") != (math.isfinite(self.at_least) or math.isfinite(self.at_most)):
-            raise ValueError(f"{self.name}: 'bounds' needs at_least or at_most, other shapes neither")
+            raise ValueError(f"{self.name}: 'bounds' requires at_least or at_most, other shapes neither")
 
     @property
     def gap(self) -> float:

@@ -174,7 +174,7 @@ def expected(item_id: str, *, quick: bool = False) -> list[Entry]:
             raise ValueError(f"{_file_name(item_id)}: {item_id}: {error}") from None
         chosen.append(own)
     if not chosen:
-        raise KeyError(f"{item_id} has no check; every item needs one")
+        raise KeyError(f"{item_id} requires a check")
     return chosen
 
 

@@ -195,7 +195,7 @@ def _mean(rows: Sequence[Row]) -> Row:
 
 def _several(quantity: str, values: Sequence[float]) -> list[float]:
     if not values:
-        raise ValueError(f"{quantity}: a mean needs at least one run")
+        raise ValueError(f"{quantity}: a mean requires at least one run")
     return [float(value) for value in values]
 
 

@@ -99,7 +99,7 @@ def check_scheduler(address: str) -> None:
         from distributed.core import send_recv
         from distributed.security import Security
     except ImportError:
-        raise InputError("a cluster needs Dask: pip install 'fullpipe[dask]'") from None
+        raise InputError("a cluster requires Dask: pip install 'fullpipe[dask]'") from None
 
     async def identity() -> object:
         comm = await connect(address, timeout=PATIENCE_S, **Security().get_connection_args("client"))  # type: ignore[no-untyped-call]

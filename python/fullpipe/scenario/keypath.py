@@ -69,4 +69,4 @@ def _choose(entries: list[Tree], steps: list[str]) -> tuple[list[int], list[str]
 
 def _unknown(step: str, known: Iterable[str]) -> str:
     names = list(known)
-    return f"unknown key path: there is no {quoted(step)} here{hint(step, names)} (there are: {listed(names)})"
+    return f"unknown key {quoted(step)}{hint(step, names)} (allowed: {listed(names)})"

@@ -101,7 +101,7 @@ class Baseline:
         """
         file = os.fspath(path)
         if not Path(file).exists():
-            raise InputError(f"{file}: there is no such baseline; write it with --update")
+            raise InputError(f"{file}: baseline not found; write it with --update")
         tree = read_json(file)
         try:
             if tree["format"] != FORMAT:
@@ -112,7 +112,7 @@ class Baseline:
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(f"{file}: is no baseline of fullpipe check; write it with --update") from None
+            raise InputError(f"{file}: is not a baseline of fullpipe check; write it with --update") from None
 
     def save(self) -> None:
         """Writes the file."""

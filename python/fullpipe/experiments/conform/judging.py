@@ -126,7 +126,7 @@ class Conformance(Outcome):
             if each.verdict == SKIPPED:
                 reasons.setdefault(each.reason, []).append(each.rule.id)
         skipped = [f"skipped: {', '.join(ids)}: {reason}" for reason, ids in reasons.items()]
-        table = [Shown(f"{self.controller} by {self.source}", columns, rows, left=4)] if rows else []
+        table = [Shown(f"{self.controller}: conformance to {self.source}", columns, rows, left=4)] if rows else []
         return [*table, *skipped, *self._explained()]
 
     def _explained(self) -> list[Shown | str]:
@@ -155,6 +155,6 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
     elif rule.high is None:
         expected = f"at least {bounds[0]}"
     else:
-        expected = f"{bounds[0]} to {bounds[1]}"
+        expected = f"{bounds[0]} to {bounds[1]}" if bounds[0] != bounds[1] else str(bounds[0])
     measured = f"{verdict.measured:.4g}{unit}"
     return rule.id, rule.source, rule.level, rule.title, expected + unit, measured, verdict.verdict

@@ -124,5 +124,5 @@ def _planned(tree: Tree) -> Plan:
         plan = Plan.of(Scenario.from_dict(tree))
         job.check(plan)
     except ScenarioError as error:
-        raise ScenarioError(error.key, f"{error.what}; so there is no column of a kernel's", error.file) from None
+        raise ScenarioError(error.key, f"{error.what}; the card has no column for Linux", error.file) from None
     return plan

@@ -361,12 +361,12 @@ def _chosen(only: Sequence[str] | None) -> list[Cell]:
     if only is None or "7.2" in only:  # it is judged from the runs of all others
         return list(CELLS)
     if not only:
-        raise InputError("only: there are none; name at least one section or cell")
+        raise InputError("only requires at least one section or test case")
     ids = [cell.id for cell in CELLS]
     sections = [criterion.id for criterion in CRITERIA]
     for word in only:
         if word not in ids and not any(section == word or section.startswith(f"{word}.") for section in sections):
-            raise InputError(f"{quoted(word)} is neither a section nor a cell (allowed: {listed([*sections, *ids])})")
+            raise InputError(f"unknown section or test case {quoted(word)} (allowed: {listed([*sections, *ids])})")
     return [
         cell
         for cell in CELLS

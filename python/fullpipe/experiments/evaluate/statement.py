@@ -47,14 +47,14 @@ class Statement:
                 raise ScenarioError(key, "unknown key (allowed: statements, excludes)", file)
         answers, excludes = tree.get("statements", {}), tree.get("excludes", [])
         if not isinstance(answers, Mapping):
-            raise ScenarioError("statements", "is no table of texts", file)
+            raise ScenarioError("statements", "must be a table of texts", file)
         for section, text in answers.items():
             if section not in STATED:
                 raise ScenarioError(f"statements.{section}", f"cannot be stated (allowed: {listed(STATED)})", file)
             if not isinstance(text, str) or not text.strip():
-                raise ScenarioError(f"statements.{section}", "is no text", file)
+                raise ScenarioError(f"statements.{section}", "must be a text", file)
         if not isinstance(excludes, list):
-            raise ScenarioError("excludes", "is no list of sections", file)
+            raise ScenarioError("excludes", "must be a list of sections", file)
         for section in excludes:
             if section not in SPECIAL:
                 raise ScenarioError("excludes", f"{quoted(section)} (allowed: {listed(SPECIAL)})", file)

@@ -43,7 +43,7 @@ def algorithms_of(text: str, flows: int) -> list[str]:
     counts = _counts(list(parts.values()), flows)
     for name, count in zip(parts, counts, strict=True):
         if not count:
-            raise InputError(f"flows = {flows}: too few for {quoted(text)}, {quoted(name)} would have none")
+            raise InputError(f"{quoted(text)} requires more than {flows} flows: {quoted(name)} would have none")
     given = [0] * len(counts)
     order = []
     for i in range(flows):
@@ -70,5 +70,5 @@ def _number(text: str, part: str) -> float:
     except ValueError:
         number = math.nan
     if not 0 < number < math.inf:
-        raise InputError(f"algorithms: {quoted(text)}: {quoted(part.strip())} is no part above 0")
+        raise InputError(f"algorithms: {quoted(text)}: a fraction must be above 0, got {quoted(part.strip())}")
     return number

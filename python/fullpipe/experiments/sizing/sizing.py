@@ -476,7 +476,7 @@ def _tables(algorithms: Sequence[str | Mapping[str, object]]) -> dict[str, Mappi
 def _check(flows: Sequence[int], algorithms: Sequence[str], seeds: int, precision: float) -> None:
     for name, values in (("flows", flows), ("algorithms", algorithms)):
         if not values:
-            raise InputError(f"{name}: there are none; name at least one")
+            raise InputError(f"{name} requires at least one value")
         if len(set(values)) < len(values):
             raise InputError(f"{name}: one is named twice: {listed(values)}")
     for count in flows:

@@ -104,7 +104,7 @@ class Target:
             return cls(text, (Condition(MEASURES["utilization"], alone, f"utilization >= {text}"),))
         parts = [part.strip() for part in str(target).split(",") if part.strip()]
         if not parts:
-            raise InputError(f"target = {quoted(target)}: there are no conditions (e.g. {EXAMPLE})")
+            raise InputError(f"target requires a condition, e.g. {EXAMPLE}, got {quoted(target)}")
         found = tuple(_condition(part) for part in parts)
         measures = [condition.measure for condition in found]
         if len(set(measures)) < len(measures):
@@ -139,7 +139,7 @@ def judge(conditions: Sequence[Condition], runs: Sequence[Metrics]) -> Verdict:
 def _condition(text: str) -> Condition:
     found = re.fullmatch(r"(\w+)\s*(>=|<=)\s*(.+)", text)
     if not found:
-        raise InputError(f"target: {quoted(text)} is no condition (allowed: e.g. {EXAMPLE}; 0.95 for 95 %)")
+        raise InputError(f"target must be a utilization or conditions, e.g. 0.95 or {EXAMPLE}, got {quoted(text)}")
     name, sign, value = found.groups()
     if name not in MEASURES:
         raise InputError(f"target: {unknown('metric', name, MEASURES)}")
@@ -159,7 +159,7 @@ def _bound(text: str, value: str, measure: Measure) -> float:
     number = _number(value.strip().removesuffix("%"))
     part = math.nan if number is None else number / 100 if share else number
     if not 0 < part < 1:
-        raise InputError(f"target: {quoted(text)}: expected a part above 0 and below 1, e.g. 0.98 or 98%")
+        raise InputError(f"target: {quoted(text)}: expected a fraction above 0 and below 1, e.g. 0.98 or 98%")
     return part
 
 
@@ -178,7 +178,7 @@ def check_targets(targets: Sequence[Target], *, web: bool) -> None:
     """
     texts = [target.text for target in targets]
     if not texts:
-        raise InputError("target: there are none; name at least one")
+        raise InputError("target requires at least one value")
     if len(set(texts)) < len(texts):
         raise InputError(f"target: one is named twice: {listed(texts)}")
     for target in targets:

@@ -135,7 +135,7 @@ def find_axis(axes: Sequence[Axis], name: str) -> Axis:
     ending = [axis for axis in axes if axis.path.endswith(f".{name}")]
     if len(ending) == 1:
         return ending[0]
-    problem = "could be several axes" if ending else "is no axis"
+    problem = "could be several axes" if ending else "is not an axis"
     raise InputError(f"{quoted(name)} {problem} (allowed: {listed(axis.path for axis in axes)})")
 
 
@@ -169,13 +169,13 @@ def _read_axis(path: str, value: Value, file: str | None) -> Axis:
         if isinstance(value, Mapping):
             axis = Axis(path, _range(value), value.get("scale") == "log")
         elif isinstance(value, str | bytes) or not isinstance(value, Iterable):
-            raise ValueError(f'{value!r} is no axis; allowed: a list or {{ from = "...", to = "...", count = 10 }}')
+            raise ValueError(f'an axis must be a list or {{ from = "...", to = "...", count = 10 }}, got {value!r}')
         else:
             axis = Axis(path, tuple(_plain(entry) for entry in islice(value, MOST_VALUES + 1)))
     except ValueError as error:
         raise _wrong(path, str(error), file) from None
     if not axis.values:
-        raise _wrong(path, "has no values; name at least one", file)
+        raise _wrong(path, "requires at least one value", file)
     if len(axis.values) > MOST_VALUES:
         raise _wrong(path, f"has more than {MOST_VALUES} values", file)
     seen: set[Value] = set()
@@ -197,14 +197,14 @@ def _range(table: Mapping[str, Value]) -> tuple[Value, ...]:
             raise ValueError(f"unknown key {quoted(key)} in a range{hinted} (allowed: {listed(RANGE_KEYS)})")
     for key in ("from", "to"):
         if key not in table:
-            raise ValueError(f"a range needs {key!r}")
+            raise ValueError(f"a range requires {key!r}")
     scale = table.get("scale", "linear")
     if scale not in ("linear", "log"):
         raise ValueError(f"unknown scale {scale!r} (allowed: linear, log)")
     if ("step" in table) == ("count" in table):
-        raise ValueError("a range needs either 'step' or 'count'")
+        raise ValueError("a range requires either 'step' or 'count'")
     if scale == "log" and "step" in table:
-        raise ValueError("a range of scale 'log' needs 'count' instead of 'step'")
+        raise ValueError("a range of scale 'log' requires 'count', and conflicts with 'step'")
     ends = [_end(key, table[key]) for key in ("from", "to")]
     steps = [_end("step", table["step"])] if "step" in table else []
     unit = _common_unit([*ends, *steps])

@@ -140,7 +140,7 @@ class SweepDirectory:
             reordered = sorted(map(json.dumps, theirs["axes"])) == sorted(map(json.dumps, mine["axes"]))
             differing = [key for key in mine if json.dumps(theirs.get(key)) != json.dumps(mine[key])]
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise _refusal(self.path, "its sweep.json is none of ours") from None
+            raise _refusal(self.path, "its sweep.json is not from fullpipe") from None
         if "build" in differing:
             raise _refusal(self.path, f"holds a sweep of another build of fullpipe (version {version})")
         if differing == ["axes"] and reordered:
@@ -162,7 +162,7 @@ def opened(directory: str | os.PathLike[str], plan: Plan) -> Iterator[SweepDirec
     check_directory(directory)
     path = Path(directory)
     if (path / MANIFEST).exists() and not (path / SWEEP).exists():
-        raise _refusal(path, "holds a result that is no sweep")
+        raise _refusal(path, "has the result of another command")
     try:
         with kept_runs(directory) as store:
             place = SweepDirectory(path, plan, store)

@@ -75,7 +75,7 @@ class Plan:
             given = "a number beyond 64 bits" if huge else repr(self.repeats)
             raise ScenarioError("sweep.repeats", f"{given} (allowed: whole numbers from 1 to {MOST_RUNS})", file)
         if self.repeats > 1 and any(axis.path == "seed" for axis in self.axes):
-            raise ScenarioError("sweep.repeats", "the seed is an axis already; leave one of them out", file)
+            raise ScenarioError("sweep.repeats", "conflicts with the axis seed", file)
         if self.scenario.seed + self.repeats - 1 > LARGEST:
             what = f"{self.repeats} seeds from {self.scenario.seed} on (allowed: up to {LARGEST})"
             raise ScenarioError("sweep.repeats", what, file)
@@ -206,7 +206,7 @@ class Plan:
                 continue  # said with the reason when its values are checked
             for place in places:
                 if place in taken:
-                    what = f"sets what {taken[place]} sets; leave one of them out"
+                    what = f"conflicts with {taken[place]}, which sets the same key"
                     raise ScenarioError(f"sweep.{axis.path}", what, self.scenario.file)
                 if place in inside:
                     what = f"replaces what {inside[place]} sets inside it; put it before that"
