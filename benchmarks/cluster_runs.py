@@ -80,6 +80,8 @@ def measured(folder: Path, runs: int, kill_at: float, started: list[subprocess.P
         client = start("client", *command)
         stop_at = int(kill_at * runs) if part == "until the kill" else None
         parts.append(sampled({"client": client, "scheduler": scheduler, **workers}, folder / "out", stop_at))
+        if client.returncode != (0 if stop_at is None else -signal.SIGKILL):
+            raise RuntimeError((folder / "client").read_text(encoding="utf-8"))
     begun = time.monotonic()
     subprocess.run([*program, "--out", "here"], cwd=folder, stdout=subprocess.DEVNULL, check=True)
     here_s = time.monotonic() - begun
