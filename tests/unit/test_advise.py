@@ -184,7 +184,7 @@ def test_a_queue_that_is_the_scenarios_own_is_compared_once() -> None:
     [
         ({"queues": ["fq-codle"]}, "unknown queue 'fq-codle'; did you mean 'fq-codel'"),
         ({"queues": ["pie", "pie"]}, "named twice"),
-        ({"queues": []}, "there are none"),
+        ({"queues": []}, "requires at least one value"),
         ({"link": "m"}, "unknown link 'm'"),
         ({"seeds": 1}, "seeds = 1 (allowed: 2 to 1000)"),
     ],

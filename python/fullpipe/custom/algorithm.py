@@ -67,32 +67,36 @@ def algorithm(
     compiled: bool = False,
     library: str | os.PathLike[str] | None = None,
 ) -> Callable[[Kind], Kind]:
-    """Makes a class an algorithm that scenarios can name, in this process and in all that get such a scenario.
+    """Decorator that registers a class as an algorithm, so that scenarios can name it.
 
-    The class has the fields ``cwnd`` and ``ssthresh`` (segments; a scenario's ``initial_window`` takes the place of the
-    former), may have ``pacing_rate`` (segments a second, which paces the flow), and has the methods ``on_ack(self,
-    flow, ack)`` and ``on_congestion(self, flow, signal)``; it may have ``on_start(self, start)``, ``on_round(self,
-    flow)``, called once a round trip before ``on_ack``, ``on_recovered(self, flow)``, ``on_undo(self, cwnd, ssthresh)``
-    for a spurious reduction (segments before it; without the method both are at least that again), ``on_sent(self,
-    flow, sent)`` and ``on_lost(self, flow, lost)`` for every packet sent and lost (`fullpipe._core.Sent`,
-    `fullpipe._core.Lost`: bytes and nanoseconds), and ``on_end(self)``, the last call. Its other fields that are
-    annotated and have a number or a flag as their default are the parameters that a scenario can set; names that begin
-    with an underscore are its own business.
+    Required fields: ``cwnd`` and ``ssthresh``, in segments. A scenario's ``initial_window`` replaces the default of
+    ``cwnd``. Optional field: ``pacing_rate`` in segments per second, which paces the flow.
+
+    Required methods: ``on_ack(self, flow, ack)`` and ``on_congestion(self, flow, signal)``.
+
+    Optional methods: ``on_start(self, start)``; ``on_round(self, flow)``, once a round trip before ``on_ack``;
+    ``on_recovered(self, flow)``; ``on_undo(self, cwnd, ssthresh)`` after a spurious reduction, with the values before
+    the reduction (by default, both fields return to at least these values); ``on_sent(self, flow, sent)`` and
+    ``on_lost(self, flow, lost)`` for each packet (`fullpipe._core.Sent`, `fullpipe._core.Lost`: bytes and nanoseconds);
+    ``on_end(self)``, the last call.
+
+    Each other annotated field with a number or a flag as its default is a parameter that a scenario can set. Fields
+    and methods with names that begin with an underscore are private to the class.
 
     Args:
-        name: As scenarios call it; no built-in algorithm's name. A later class of that name takes the place of an
-            earlier one, for scenarios made from then on.
-        recovery: The loss recovery where a scenario is silent.
-        paper: Where it comes from.
+        name: Name in scenarios, other than the built-in names. A later class with that name replaces an earlier one in
+            scenarios made after it.
+        recovery: Loss recovery of scenarios that do not set one.
+        paper: Source of the algorithm, for example a paper or an RFC.
         group: Congestion signal: "loss", "delay", "both", "model" or "ECN".
         ecn: ECN mode of the algorithm, such as "accurate"; None if it responds to a mark as to a loss.
-        rate_samples: It hears of every ACK that delivers anything, with `Ack.delivery_rate`.
-        inspect: Fields that the series are to have, by their names.
-        compiled: Numba compiles it (the extra ``compiled``), to the same figures and several times as fast. Its fields
-            must be numbers and flags, and Numba must support its methods: no ``super()``, no ``__init__``, no
-            fields that the class does not declare.
+        rate_samples: Call ``on_ack`` for each ACK that delivers data, with `Ack.delivery_rate`.
+        inspect: Names of fields that the series of a run record.
+        compiled: Compile the class with Numba (the extra ``compiled``), with identical results and several times the
+            speed. Its fields must be numbers and flags, and Numba must support its methods: no ``super()``, no
+            ``__init__``, no fields that the class does not declare.
         library: A shared library, relative to the file that names it. Its functions ``on_ack``, ``on_congestion``, ...
-            (``include/fullpipe.h``) take the place of the class's methods. The class declares the fields of their
+            (``include/fullpipe.h``) replace the class's methods. The class declares the fields of their
             state, in their order.
 
     Raises:

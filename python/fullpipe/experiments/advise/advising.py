@@ -132,7 +132,7 @@ def _chosen(asked: Sequence[str] | None) -> list[str]:
     if asked is not None and len(set(asked)) < len(asked):
         raise InputError(f"queues: one is named twice: {listed(asked)}")
     if asked is not None and not asked:
-        raise InputError("queues: there are none; name at least one")
+        raise InputError("queues requires at least one value")
     return allowed if asked is None else list(asked)
 
 
