@@ -302,7 +302,7 @@ class Work:
         return found
 
     def hint(self, explained: bool, limited: bool, few: bool, impaired: Sequence[Best]) -> str | None:
-        """Why there is no verdict, or what else explains the measurement."""
+        """Reason for no verdict, or another cause that explains the measurement."""
         if few:
             return "not enough data"
         if limited:

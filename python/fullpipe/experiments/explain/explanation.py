@@ -54,7 +54,7 @@ class Explanation(Results):
             ``algorithm``; of each number X, ``X_status`` ("determined", "bounded", "not determined") and, where it is
             known, ``X_ci95`` (low, high); and ``candidates``.
         explained: Whether the model explains the measurement.
-        hint: What else explains it, or why there is no verdict; None without one.
+        hint: Another cause that explains it, or the reason for no verdict; None without one.
         metrics_of_verdict: A row per metric: ``id``, ``measured``, ``simulated``, ``tolerance``, ``inside``.
         windows: A row per window and metric: ``from_s``, ``until_s``, ``metric``, ``measured``, ``low``, ``high``,
             ``inside``.

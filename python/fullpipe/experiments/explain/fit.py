@@ -190,7 +190,7 @@ class Search:
         return [distance(self.measured, [each.metrics[0] for each in runs]) for runs in found]
 
     def advance(self, fit: Fit, evaluations: int, part: float) -> None:
-        """Goes on with a fit, up to a number of evaluations, or until that part of the budget is used."""
+        """Continues a fit, up to a number of evaluations, or until that part of the budget is used."""
         while fit.evaluations < evaluations and not fit.is_over and not self.is_over(part):
             params = fit.ask()
             fit.tell(params, self.distances([(fit.candidate, each) for each in params]))
@@ -238,8 +238,8 @@ class Range:
 def profile(search: Search, fit: Fit) -> dict[str, Range]:
     """Ranges of the parameters, from steps away from the best values and from the points of the search.
 
-    A step of the base RTT keeps the RTT with a full queue: another base RTT with another buffer is what the data may
-    not tell apart.
+    A step of the base RTT keeps the RTT with a full queue: the data may not tell two base RTTs
+    apart whose buffers differ too.
     """
     names = fit.names
     wanted = [(name, sign, fit.moved(name, step**sign)) for name in names for sign in (-1, 1) for step in STEPS]

@@ -1,4 +1,4 @@
-"""`explain --normal`: values of a snapshot of ``ss`` or ``tc`` that lie outside what an algorithm does on such a path.
+"""`explain --normal`: values of a snapshot of ``ss`` or ``tc`` outside the usual range of an algorithm on such a path.
 
 The limits are rules of thumb, each with its source. Verdicts are "usual", "unusual", and "impossible" (an error of the
 measurement).

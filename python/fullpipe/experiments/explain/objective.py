@@ -1,7 +1,7 @@
 """Distance of simulated metrics from measured ones, and the verdict on the best model.
 
-Seeds of a run move a metric by a few percent. `SIGMAS` are these movements, so that a distance of 1 a metric is what
-seeds alone give. The verdict has a band of its own for each metric (`TOLERANCES`).
+Seeds of a run move a metric by a few percent. `SIGMAS` are these movements: seeds alone give a
+distance of about 1 for each metric. The verdict has a separate band for each metric (`TOLERANCES`).
 """
 
 from __future__ import annotations

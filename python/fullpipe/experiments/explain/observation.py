@@ -73,7 +73,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Observation:
-    """What is known of a flow.
+    """Observation of a flow.
 
     Attributes:
         trace: Its series.
