@@ -119,7 +119,7 @@ def test_figures_by_name_alone_are_refused(paper: Path, tmp_path: Path) -> None:
             r"the item 'other/table-1' must be called my-paper/\.\.\.",
         ),
         ("paper.toml", "checks = [\n", r"paper\.toml"),
-        ("paper.toml", 'paper = "x"\nchecks = []\n', "my-paper/table-1 has no check"),
+        ("paper.toml", 'paper = "x"\nchecks = []\n', "my-paper/table-1 requires a check"),
         ("paper.toml", DATA.replace("tolerance = 0.5", "tolerance = 20"), "my-paper/table-1: "),
     ],
 )
