@@ -177,7 +177,7 @@ def test_every_item_belongs_to_its_paper_and_has_checks() -> None:
 
 
 def test_an_item_without_a_check_is_refused() -> None:
-    with pytest.raises(KeyError, match="has no check"):
+    with pytest.raises(KeyError, match="requires a check"):
         expected("hyun-jang/table-7")
 
 
