@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any
 
 from fullpipe._util.plain import Tree
 from fullpipe._util.text import shorten
@@ -52,7 +51,7 @@ def read_iperf3(source: Source, metadata: Tree) -> Measurement:
     return builder.build()
 
 
-def _parts(source: Source, metadata: Tree) -> Iterator[tuple[str, Any]]:
+def _parts(source: Source, metadata: Tree) -> Iterator[tuple[str, object]]:
     """Start, intervals, end, and error, of either form of the file."""
     first = next(source.records(b"\n"), b"")
     if b'"event"' in first[:200]:

@@ -144,7 +144,7 @@ class _Trace:
     """A trace: one connection at one vantage point."""
 
     def __init__(self, builder: Builder, flow: int) -> None:
-        self.head: dict[str, Any] = {}
+        self.head: Tree = {}
         self.has_events = False
         self.sent = self.received = 0.0
         self.last_s = 0.0

@@ -7,11 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Shown
 from fullpipe._util.files import readable
 from fullpipe._util.inputs import read_json, read_table
+from fullpipe._util.plain import Table
 from fullpipe.experiments.advise.services import Service, shortfall
 from fullpipe.experiments.advise.words import assumptions_of, certainty_of, cost_of, warnings_of
 from fullpipe.experiments.recommendation import Buffer, Recommendation, tc_line
@@ -55,7 +56,7 @@ class Advice(Results):
         self,
         scenario: Scenario,
         link: str,
-        links: Mapping[str, Mapping[str, Any]],
+        links: Mapping[str, Table],
         services: Sequence[Service],
         runs: pa.Table,
     ) -> None:

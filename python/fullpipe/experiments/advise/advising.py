@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fullpipe._util.files import check_free
+from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed, unknown
 from fullpipe.engine.options import Progress, RunOptions
 from fullpipe.errors import InputError, check_several
@@ -117,7 +117,7 @@ def _link(scenario: Scenario, asked: str | None) -> str:
     return asked or ("bottleneck" if "bottleneck" in names else names[0])
 
 
-def _link_of(scenario: Scenario, name: str) -> dict[str, Any]:
+def _link_of(scenario: Scenario, name: str) -> Tree:
     """Name, rate, buffer, and queue of a link as the resolved scenario writes them."""
     tree = scenario.resolved().to_dict()
     link = next(link for link in tree["links"] if link["name"] == name)

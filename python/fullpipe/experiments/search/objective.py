@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fullpipe._util.plain import Table
 from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 from fullpipe.experiments.duel import harm
@@ -85,8 +86,8 @@ class Objective:
     """
 
     metric: str
-    tested: Any
-    other: Any
+    tested: str | Table
+    other: str | Table
     beyond_standard: bool = False
 
     def check(self) -> None:
