@@ -130,7 +130,7 @@ def test_a_score_on_the_command_line(program: Program, tmp_path: Path) -> None:
 
 
 def test_bad_arguments(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no file"):
+    with pytest.raises(InputError, match="is not a file"):
         evaluate(tmp_path / "absent.py")
     with pytest.raises(InputError, match="at least 4"):
         evaluate(CANDIDATES / "reno.py", paths=1)

@@ -80,7 +80,7 @@ def test_state_of_each_connection_counts_against_the_memory_limit(tmp_path: Path
     end = ending(["run", "own.toml", "--memory", "100 MB"], tmp_path)
     (line,) = end.lines
     assert (end.status, end.output) == (2, b"")
-    assert line.startswith("fullpipe: own.toml: flows[0].count: the run needs "), line
+    assert line.startswith("fullpipe: own.toml: flows[0].count: requires at least "), line
     assert "may hold 100.0 MB" in line
     assert end.peak_bytes < 200_000_000
 

@@ -343,7 +343,7 @@ def test_python_objects_end_once_each() -> None:
 
 
 def test_slip_of_the_pen_in_an_event_is_refused() -> None:
-    with pytest.raises(fullpipe.InputError, match="did you mean on_undo"):
+    with pytest.raises(fullpipe.InputError, match='did you mean "on_undo"'):
 
         @fullpipe.algorithm("slip")
         class Slip(Reno):

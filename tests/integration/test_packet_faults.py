@@ -155,12 +155,12 @@ def test_wrong_value_of_a_library_is_named(folder: Path, old: str, new: str, sai
         ("window_bytes", "float('inf')", "window inf"),
         ("window_bytes", "-1", "window -1"),
         ("window_bytes", "2**200", f"window {2**200}"),
-        ("window_bytes", "None", "window_bytes returns None"),
+        ("window_bytes", "None", "window_bytes must return a number, got None"),
         ("pacing_rate_bytes_per_s", "float('nan')", "pacing rate NaN"),
         ("pacing_rate_bytes_per_s", "0.0", "pacing rate 0"),
-        ("send_quantum_bytes", "float('nan')", "send_quantum_bytes returns nan"),
-        ("send_quantum_bytes", "-5", "send_quantum_bytes returns -5"),
-        ("ssthresh_bytes", "float('nan')", "ssthresh_bytes returns nan"),
+        ("send_quantum_bytes", "float('nan')", "send_quantum_bytes must return bytes in [0, 2^63], got nan"),
+        ("send_quantum_bytes", "-5", "send_quantum_bytes must return bytes in [0, 2^63], got -5"),
+        ("ssthresh_bytes", "float('nan')", "ssthresh_bytes must return bytes in [0, 2^63], got nan"),
     ],
 )
 def test_wrong_value_of_a_class_is_named(folder: Path, method: str, value: str, said: str) -> None:

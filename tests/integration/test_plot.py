@@ -135,12 +135,6 @@ def test_a_plot_for_a_paper_has_the_width_of_its_columns(
     assert float(box) == pytest.approx(72 * inches)
     result.plot(tmp_path / "p.svg", style=style)
     assert f'width="{72 * inches:g}pt"' in (tmp_path / "p.svg").read_text()
-    assert b"/FontFile2" not in _pdf(result, tmp_path)
-
-
-def _pdf(result: fullpipe.Result, directory: Path) -> bytes:
-    result.plot(directory / "screen.pdf")
-    return (directory / "screen.pdf").read_bytes()
 
 
 def test_an_unknown_style_is_refused_before_a_file_is_written(small: Scenario, tmp_path: Path) -> None:

@@ -360,7 +360,7 @@ def test_capacity_follows_the_rate() -> None:
     ("change", "key", "said"),
     [
         ({"schedule": [{"at": "1 s", "delay": "1 ms"}]}, "schedule", "not the delay"),
-        ({"schedule": [{"at": "1 s", "rate": "0 bit/s"}]}, "schedule", "none of 0"),
+        ({"schedule": [{"at": "1 s", "rate": "0 bit/s"}]}, "schedule", "whole kbit/s, above 0"),
         ({"schedule": [{"at": "1 s", "rate": "1500 bit/s"}]}, "schedule", "whole kbit/s"),
         ({"schedule": [{"at": "1 ms", "loss": 0.1}], "repeat": "2 ms"}, "schedule", "at most 256"),
         ({"jitter": {"model": "uniform", "mean": "1 ms"}}, "jitter", "has none"),

@@ -53,7 +53,8 @@ def test_comparisons(tmp_path: Path) -> None:
         assert again.flows.equals(comparison.flows)
         assert again.links.equals(comparison.links)
         assert again._repr_html_() == comparison._repr_html_()
-    assert comparison._repr_html_().count("<tr>") == 1 + 4
+    # Two results with two links each, and with four groups and sources each; a heading above both tables.
+    assert comparison._repr_html_().count("<tr>") == (1 + 2 * 2) + (1 + 2 * 4)
     with pytest.raises(InputError, match=r"comparison\.json: can.t be read: No such file"):
         Comparison.load(tmp_path)
 

@@ -46,9 +46,7 @@ def test_a_run_that_cannot_fit_is_refused_in_one_line(tmp_path: Path) -> None:
     done = run(file, "--memory", "8 GB")
     assert (done.returncode, done.stdout) == (2, "")
     # 10,000 first windows of a million packets, 56 bytes each.
-    assert done.stderr.startswith(
-        f"fullpipe: {file}: flows[0].initial_window: the run needs 560.0 GB of memory at least"
-    )
+    assert done.stderr.startswith(f"fullpipe: {file}: flows[0].initial_window: requires at least 560.0 GB of memory")
     assert done.stderr.count("\n") == 1
 
 

@@ -327,7 +327,7 @@ def test_a_sizings_curve() -> None:
     }
     assert [text.get_text() for text in two.texts] == ["10", "40", "99"]
     assert [points(line) for line in bold(five)] == [([7], [77])]
-    with pytest.raises(InputError, match="no run has a 99th percentile"):
+    with pytest.raises(InputError, match="requires a run with a 99th percentile"):
         Sizing(sized().mix, [], pa.Table.from_pylist([run("vegas", 9, None, 0.5)])).plot_curve()
 
 

@@ -137,8 +137,8 @@ def test_replace_reaches_the_parameters_of_a_queue() -> None:
         ("flows.7.algorithm", "there are 2"),
         ("links.bottleneck", "ends at a whole table"),
         ("duration.x", "no keys inside"),
-        ("wep.mean_size", "there is no 'wep'"),
-        ("links..buffer", "there is no ''"),
+        ("wep.mean_size", "unknown key 'wep'"),
+        ("links..buffer", "unknown key ''"),
         ("", "unknown key"),
     ],
 )

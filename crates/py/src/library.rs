@@ -31,7 +31,7 @@ pub unsafe fn controls(address: usize) -> Result<Vec<Class>, String> {
         return Err("fullpipe_library returns NULL".to_owned());
     };
     if library.abi != ABI {
-        return Err(format!("fullpipe_library has abi {}; allowed: {ABI}", library.abi));
+        return Err(format!("fullpipe_library must have abi {ABI}, got {}", library.abi));
     }
     if library.controls.is_null() || library.count == 0 {
         return Err("fullpipe_library has no controllers".to_owned());

@@ -224,7 +224,10 @@ fn to_value(value: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<Val
     if let Ok(mapping) = value.cast::<PyMapping>() {
         return Ok(Value::Table(to_table(mapping, place, depth + 1)?));
     }
-    Err(wrong(format!("a value of type {}; allowed: text, numbers, flags, lists and tables", value.get_type().name()?)))
+    Err(wrong(format!(
+        "must be text, a number, a flag, a list, or a table, got a value of type {}",
+        value.get_type().name()?
+    )))
 }
 
 fn to_table(mapping: &Bound<'_, PyMapping>, place: &str, depth: usize) -> PyResult<Table> {

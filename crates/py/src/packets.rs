@@ -169,7 +169,7 @@ impl Interpreted {
             Ok(window) => self.window = window,
             Err(window) => {
                 let packet = packet.map_or(String::new(), |packet| format!(" (packet {packet})"));
-                let what = format!("returned window {window} after {method}{packet}; allowed: a number of bytes");
+                let what = format!("returned window {window} after {method}{packet}; it must be a number of bytes");
                 self.failure = Some(Failure::because(what));
             }
         }
@@ -197,9 +197,8 @@ impl Interpreted {
 
 /// Number of bytes that `method` returned.
 fn bytes(method: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    whole(method, value)?.map_err(|number| {
-        PyValueError::new_err(format!("{method} returns {number}; allowed: a number of bytes from 0 to 2^63"))
-    })
+    whole(method, value)?
+        .map_err(|number| PyValueError::new_err(format!("{method} must return bytes in [0, 2^63], got {number}")))
 }
 
 /// Whole number of bytes, or the text of a number that is none.
@@ -210,7 +209,7 @@ fn whole(method: &str, value: &Bound<'_, PyAny>) -> PyResult<Result<u64, String>
     let number = match value.cast::<PyFloat>() {
         Ok(number) => number.value(),
         Err(_) if value.is_none() => {
-            return Err(PyTypeError::new_err(format!("{method} returns None; allowed: a number")));
+            return Err(PyTypeError::new_err(format!("{method} must return a number, got None")));
         }
         Err(_) => value.extract::<f64>()?,
     };

@@ -248,7 +248,7 @@ impl PartialEq for Foreign {
 pub(crate) fn check(info: &Info) -> Result<(), String> {
     let Info { name, recovery, ecn, params, .. } = *info;
     if name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control() || c == ',') {
-        return Err(format!("algorithm {name:?}: not a name; allowed: printable characters without spaces and commas"));
+        return Err(format!("algorithm {name:?}: requires a name of printable characters without spaces and commas"));
     }
     if registry::find(name).is_some() {
         return Err(format!("algorithm {name:?}: one that is built in has this name; choose another"));
@@ -267,7 +267,7 @@ pub(crate) fn check(info: &Info) -> Result<(), String> {
         let Param { name: key, kind, default, .. } = *param;
         let fault = |what: &str| Err(format!("algorithm {name:?}, parameter {key:?}: {what}"));
         if key.is_empty() || key == "name" || params[..place].iter().any(|other| other.name == key) {
-            return fault("not a name; allowed: each once, and not \"name\"");
+            return fault("requires a unique name that is not \"name\"");
         }
         let Some(default) = default else { return fault("no default") };
         match (kind, default) {

@@ -97,11 +97,11 @@ fn faults_of_groups_are_one_line_each() {
         (format!("{HOME}{}", flow("home")), "flows[0].path: unknown link \"home\""),
         (
             format!("{}{}", HOME.replace("count = 3", "count = 10001"), flow("uplink")),
-            "links[0].count: 10001 is out of range; allowed: whole numbers from 1 to 10000",
+            "links[0].count: must be in [1, 10000], got 10001",
         ),
         (
             format!("{}{}", HOME.replace("count = 3", "count = 10000"), flow("uplink")),
-            "links: 10001 links; allowed: at most 10000",
+            "links: must be at most 10000, got 10001",
         ),
         (
             format!("{}{}", HOME.replace("\"uplink\"", "\"home/2\""), flow("home/1")),

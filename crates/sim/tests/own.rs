@@ -122,7 +122,7 @@ fn its_parameters_are_checked_and_its_name_is_suggested() {
         unknown.starts_with("flows[0].algorithm: unknown algorithm \"mien\"; did you mean \"mine\"? (allowed: tahoe,")
     );
     let range = read(r#"{ name = "mine", alpha = 11 }"#).unwrap_err();
-    assert!(range.starts_with("flows[0].algorithm.alpha: ") && range.contains("numbers from 0.1 to 10 (segments)"));
+    assert!(range.starts_with("flows[0].algorithm.alpha: ") && range.contains("must be in [0.1, 10] (segments)"));
     let key = read(r#"{ name = "mine", alhpa = 1 }"#).unwrap_err();
     assert!(key.contains("did you mean \"alpha\"?"), "{key}");
     // Without the catalogue nothing has that name.
@@ -148,7 +148,7 @@ fn what_is_said_of_an_algorithm_is_checked() {
     };
     assert!(std::ptr::eq(sound().kept(), sound().kept()) && std::ptr::eq(kept("x"), kept("x")));
     assert!(refused(Definition { name: "cubic".to_owned(), ..sound() }).contains("built in"));
-    assert!(refused(Definition { name: "a b".to_owned(), ..sound() }).contains("not a name"));
+    assert!(refused(Definition { name: "a b".to_owned(), ..sound() }).contains("requires a name"));
     assert!(
         refused(Definition { recovery: "sac".to_owned(), ..sound() }).contains("unknown recovery \"sac\" (allowed: ")
     );
@@ -276,7 +276,7 @@ fn a_window_that_is_none_ends_the_run_with_name_and_time() {
     for (then, shown) in [(f64::NAN, "NaN"), (0.5, "0.5"), (-1.0, "-1"), (f64::INFINITY, "inf"), (1e10, "10000000000")]
     {
         let (what, at, text) = fault(move || Odd { then, ..EVEN });
-        assert_eq!(what, format!("a window of {shown} segments; allowed: 1 to 2147483647"));
+        assert_eq!(what, format!("the window must be in [1, 2147483647] segments, got {shown}"));
         assert!((255_000_000..=275_000_000).contains(&at), "{at}");
         assert!(text.starts_with("algorithm \"odd\", flow 0, at 0.2") && text.ends_with(&what), "{text}");
         // From the beginning on.
@@ -288,7 +288,7 @@ fn a_window_that_is_none_ends_the_run_with_name_and_time() {
 fn a_rate_that_is_none_ends_the_run() {
     for (then, shown) in [(f64::NAN, "NaN"), (-2.0, "-2")] {
         let (what, ..) = fault(move || Odd { rate: Some(then), ..EVEN });
-        assert_eq!(what, format!("a pacing rate of {shown} segments a second; allowed: 0 or more, or none"));
+        assert_eq!(what, format!("the pacing rate must be none or at least 0 segments per second, got {shown}"));
     }
     assert!(odd(|| Odd { rate: Some(300.0), then: 10.0, ..EVEN }).is_ok());
 }
@@ -396,7 +396,7 @@ fn state_of_a_source_counts_against_the_memory_limit() {
     };
     let refused = run_within(&read(200), 100_000_000, &mut |_| panic!("it has begun"));
     let Err(Stopped::Memory(problem)) = refused else { panic!("{refused:?}") };
-    assert!(problem.to_string().starts_with("flows[0].count: the run needs "), "{problem}");
+    assert!(problem.to_string().starts_with("flows[0].count: requires at least "), "{problem}");
     assert!(run_within(&read(2), 100_000_000, &mut |_| true).is_ok());
 }
 

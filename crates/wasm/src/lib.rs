@@ -136,8 +136,7 @@ pub const MOST_GROUPS: usize = 200;
 pub fn check_shown(scenario: &Scenario) -> Result<(), Problem> {
     let groups = scenario.flows.len();
     if groups > MOST_GROUPS {
-        let what =
-            format!("{groups} groups of flows are more than a page can show; allowed: at most {MOST_GROUPS}, by count");
+        let what = format!("must be at most {MOST_GROUPS} groups on a page, got {groups}; write count");
         return Err(Problem::new("flows", what));
     }
     let Some(interval) = scenario.series_interval else { return Ok(()) };
@@ -147,7 +146,7 @@ pub fn check_shown(scenario: &Scenario) -> Result<(), Problem> {
         return Ok(());
     }
     let what = format!(
-        "{samples} samples of series are more than a page can show; allowed: at most {MOST_SAMPLES}, by a longer interval or \"off\""
+        "must give at most {MOST_SAMPLES} samples on a page, got {samples}; write a longer interval or \"off\""
     );
     Err(Problem::new("series_interval", what))
 }

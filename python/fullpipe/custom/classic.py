@@ -61,7 +61,7 @@ class Classic:
         else:
             added = self.increase(cwnd, flow, ack)
             if added is None:
-                raise TypeError("increase returns None; allowed: a number of segments")
+                raise TypeError("increase must return a number of segments, got None")
             self.cwnd = cwnd + credit * added
 
     def on_congestion(self, flow: _core.Flow, signal: Signal) -> None:
@@ -69,7 +69,7 @@ class Classic:
         w = self.cwnd if flow.cwnd_limited else min(self.cwnd, float(flow.flight_size))
         kept = self.decrease(w, flow, signal)
         if kept is None:
-            raise TypeError("decrease returns None; allowed: a number of segments")
+            raise TypeError("decrease must return a number of segments, got None")
         self.ssthresh = max(kept, 2.0)
         if signal == Signal.LOSS:
             self.cwnd = self.ssthresh

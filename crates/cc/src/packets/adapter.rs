@@ -60,8 +60,8 @@ impl Display for Fault {
             write!(f, " (packet {packet})")?;
         }
         match self.what {
-            Unsound::Window(_) => write!(f, "; allowed: {} to {LARGEST_WINDOW} bytes", self.datagram),
-            Unsound::Rate(_) => write!(f, "; allowed: above 0 bytes per second, or none"),
+            Unsound::Window(_) => write!(f, "; it must be in [{}, {LARGEST_WINDOW}] bytes", self.datagram),
+            Unsound::Rate(_) => write!(f, "; it must be above 0 bytes per second, or none"),
         }
     }
 }

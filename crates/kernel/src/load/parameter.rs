@@ -87,11 +87,9 @@ impl Parameter {
         match self.holds(value) {
             true => Ok(()),
             false if (*least..=*most).contains(&value) => {
-                Err(Error::new(format!("parameter {name} cannot be {value}; allowed: whole numbers")))
+                Err(Error::new(format!("parameter {name} must be a whole number, got {value}")))
             }
-            false => {
-                Err(Error::new(format!("parameter {name} cannot be {value}; allowed: numbers from {least} to {most}")))
-            }
+            false => Err(Error::new(format!("parameter {name} must be in [{least}, {most}], got {value}"))),
         }
     }
 

@@ -102,19 +102,19 @@ impl<P: Policy> Engine<P> {
             let group =
                 scenario.web.iter().position(|web| matches!(web.arrivals, Arrivals::Poisson { .. })).unwrap_or(0);
             let what = format!(
-                "{transfers} transfers at once {when}, {beyond}; allowed: fewer or smaller ones, or more memory"
+                "{transfers} transfers at once {when}, {beyond}; write fewer or smaller ones, or allow more memory"
             );
             return problem(format!("web[{}]", self.order.web[group]), what);
         }
         if 2 * waiting >= under_way {
             let what = format!(
-                "{waiting} packets wait here {when}, {beyond}; allowed: a smaller buffer, a smaller max_window of the flows, or more memory"
+                "{waiting} packets wait here {when}, {beyond}; write a smaller buffer or max_window of the flows, or allow more memory"
             );
             let link = self.order.links[index / 2];
             return problem(buffer_key(&self.written.links, link, index % 2 == 1), what);
         }
         let what = format!(
-            "{under_way} packets are under way {when}, {beyond}; allowed: a smaller max_window or rate, or more memory"
+            "{under_way} packets are under way {when}, {beyond}; write a smaller max_window or rate, or allow more memory"
         );
         problem("flows", what)
     }
@@ -145,7 +145,9 @@ pub fn check_certain(scenario: &Scenario, limit: u64) -> Result<(), Problem> {
     let series = series_bytes(scenario);
     let allowed = |needs: u64, remedy: &str| {
         let (needs, limit) = (readable(needs), readable(limit));
-        format!("the run needs {needs} of memory at least, and may hold {limit}; allowed: {remedy}, or more memory")
+        format!(
+            "requires at least {needs} of memory, and the run may hold {limit}; write {remedy}, or allow more memory"
+        )
     };
     if series > limit {
         return Err(problem("series_interval", allowed(series, "a longer interval or \"off\"")));
@@ -170,7 +172,7 @@ pub fn check_certain(scenario: &Scenario, limit: u64) -> Result<(), Problem> {
     for (index, (bytes, table, key)) in flows.enumerate().chain(udp.enumerate()).chain(web.enumerate()) {
         needs = needs.saturating_add(bytes);
         if needs > limit {
-            return Err(problem(format!("{table}[{index}].{key}"), allowed(needs, "fewer")));
+            return Err(problem(format!("{table}[{index}].{key}"), allowed(needs, "fewer of them")));
         }
     }
     for (index, group) in scenario.flows.iter().enumerate() {
@@ -278,20 +280,20 @@ mod tests {
     fn first_windows_that_cannot_fit_are_refused_before_the_run() {
         let many = scenario("[[flows]]\nalgorithm = \"reno\"\ncount = 10000\ninitial_window = 1000000\n");
         let refusal = refusal(&many, 8_000_000_000, never);
-        assert!(refusal.starts_with("flows[0].initial_window: the run needs 560.0 GB"), "{refusal}");
-        assert!(refusal.contains("may hold 8.0 GB; allowed: "), "{refusal}");
+        assert!(refusal.starts_with("flows[0].initial_window: requires at least 560.0 GB of memory"), "{refusal}");
+        assert!(refusal.contains("may hold 8.0 GB; write "), "{refusal}");
     }
 
     #[test]
     fn flows_and_samples_that_cannot_fit_are_refused_before_the_run() {
         let many = scenario("[[flows]]\nalgorithm = \"reno\"\ncount = 1000000\n");
         let flows = refusal(&many, 100_000_000, never);
-        assert!(flows.starts_with("flows[0].count: the run needs "), "{flows}");
+        assert!(flows.starts_with("flows[0].count: requires at least "), "{flows}");
         let mut sampled = scenario("[[flows]]\nalgorithm = \"reno\"\ncount = 1000\n");
         sampled.series_interval = Some(1_000_000);
         // Ten thousand rows, of 52 bytes for each flow and of 92 for the link.
         let series = refusal(&sampled, 100_000_000, never);
-        assert!(series.starts_with("series_interval: the run needs 520.9 MB"), "{series}");
+        assert!(series.starts_with("series_interval: requires at least 520.9 MB"), "{series}");
     }
 
     /// Slow start into a queue without a limit: 125,000 packets per second stay in it. The run ends soon after its

@@ -48,8 +48,8 @@ pub fn loss(reader: &Reader, certain: bool) -> Result<Option<Loss>, Problem> {
         return gilbert_elliott(&Reader::new(table, reader.at("loss"), keys::names(&[keys::CHANNEL]))?).map(Some);
     }
     let (allowed, words): (fn(f64) -> bool, _) = match certain {
-        true => (|p| (0.0..=1.0).contains(&p), "probabilities from 0 to 1"),
-        false => (|p| (0.0..1.0).contains(&p), "probabilities from 0 to less than 1"),
+        true => (|p| (0.0..=1.0).contains(&p), "[0, 1]"),
+        false => (|p| (0.0..1.0).contains(&p), "[0, 1)"),
     };
     Ok(reader.number("loss", allowed, words)?.map(Loss::Independent))
 }
@@ -60,7 +60,7 @@ pub fn drop(reader: &Reader) -> Result<Option<Vec<u64>>, Problem> {
     let wrong = || reader.wrong_type("drop", "a list of whole numbers", "[3, 17]", value);
     let list = value.as_array().ok_or_else(wrong)?;
     if list.len() > limits::MOST_DROPPED {
-        let what = format!("{} packets; allowed: at most {}", list.len(), limits::MOST_DROPPED);
+        let what = format!("must have at most {} packets, got {}", limits::MOST_DROPPED, list.len());
         return Err(reader.problem("drop", what));
     }
     let number = |value: &Value| {
@@ -154,7 +154,7 @@ fn part<'a>(reader: &Reader<'a>, key: &str, example: &str, keys: &'static [Key])
 fn gilbert_elliott(reader: &Reader) -> Result<Loss, Problem> {
     let model = reader.one_of("model", "model", &[("gilbert-elliott", ())])?;
     model.ok_or_else(|| reader.missing("model", "\"gilbert-elliott\""))?;
-    let number = |key| reader.number(key, |p| (0.0..=1.0).contains(&p), "probabilities from 0 to 1");
+    let number = |key| reader.number(key, |p| (0.0..=1.0).contains(&p), "[0, 1]");
     let p = number("p")?.ok_or_else(|| reader.missing("p", "0.01"))?;
     let r = number("r")?.ok_or_else(|| reader.missing("r", "0.25"))?;
     Ok(Loss::GilbertElliott { p, r, h: number("h")?.unwrap_or(0.0), k: number("k")?.unwrap_or(1.0) })
@@ -191,7 +191,7 @@ fn schedule(reader: &Reader) -> Result<Option<Schedule>, Problem> {
     let example = "[{ at = \"5 s\", rate = \"10 Mbit/s\" }]";
     let list = list.as_array().ok_or_else(|| reader.wrong_type("schedule", "a list of tables", example, list))?;
     if list.len() > limits::MOST_CHANGES {
-        let what = format!("{} changes; allowed: at most {}", list.len(), limits::MOST_CHANGES);
+        let what = format!("must have at most {} changes, got {}", limits::MOST_CHANGES, list.len());
         return Err(reader.problem("schedule", what));
     }
     let mut changes: Vec<Change> = Vec::new();
@@ -262,7 +262,7 @@ fn jitter(reader: &Reader) -> Result<Jitter, Problem> {
         }
         _ => return Err(reader.problem("model", unknown("model", model, &keys::JITTER_MODELS))),
     };
-    let correlation = reader.number("correlation", |x| (0.0..1.0).contains(&x), "numbers from 0 to less than 1")?;
+    let correlation = reader.number("correlation", |x| (0.0..1.0).contains(&x), "[0, 1)")?;
     Ok(Jitter { model, mean, correlation: correlation.unwrap_or(0.0), reorder: reader.flag("reorder", false)? })
 }
 
@@ -283,7 +283,7 @@ fn write_jitter(Jitter { model, mean, correlation, reorder }: Jitter) -> Value {
 
 fn reorder(reader: &Reader) -> Result<Reorder, Problem> {
     let reader = part(reader, "reorder", "{ probability = 0.01, delay = \"20 ms\" }", keys::REORDER)?;
-    let probability = reader.number("probability", |p| (0.0..=1.0).contains(&p), "probabilities from 0 to 1")?;
+    let probability = reader.number("probability", |p| (0.0..=1.0).contains(&p), "[0, 1]")?;
     let delay = reader.quantity("delay", &TIME, limits::WAIT)?;
     Ok(Reorder {
         probability: probability.ok_or_else(|| reader.missing("probability", "0.01"))?,

@@ -95,7 +95,7 @@ pub(super) fn video(reader: &Reader) -> Result<Source, Problem> {
     }
     let startup = startup as u32;
     let player = reader.one_of("player", "player", &PlayerRule::NAMES)?.unwrap_or_default();
-    let safety = reader.number("safety", |x| (0.1..=1.0).contains(&x), "numbers from 0.1 to 1")?.unwrap_or(1.0);
+    let safety = reader.number("safety", |x| (0.1..=1.0).contains(&x), "[0.1, 1]")?.unwrap_or(1.0);
     let length = time("length", limits::SPAN)?;
     Ok(Source::Video(Video { ladder, segment, buffer, player, startup, safety, length }))
 }
@@ -107,8 +107,8 @@ fn ladder(reader: &Reader) -> Result<Vec<u64>, Problem> {
     let wrong = || reader.wrong_type("video", "a list of rates", EXAMPLE, value);
     let Value::Array(list) = value else { return Err(wrong()) };
     if !(1..=limits::MOST_RATES).contains(&list.len()) {
-        let allowed = format!("1 to {} rates", limits::MOST_RATES);
-        return Err(reader.problem("video", Wrong::OutOfRange { got: format!("{} rates", list.len()), allowed }));
+        let allowed = format!("a list of 1 to {} rates", limits::MOST_RATES);
+        return Err(reader.problem("video", Wrong::OutOfRange { got: list.len().to_string(), allowed }));
     }
     let mut rates: Vec<u64> = Vec::with_capacity(list.len());
     for value in list {

@@ -27,7 +27,7 @@ pub fn links(tables: &[(Cow<Table>, String)], packet_size: u32) -> Result<(Vec<L
         let all = links.len() as u64 + count.unwrap_or(1);
         if all > limits::MOST_LINKS as u64 {
             let all = all.max(tables.len() as u64);
-            return Err(Problem::new("links", format!("{all} links; allowed: at most {}", limits::MOST_LINKS)));
+            return Err(Problem::new("links", format!("must be at most {}, got {all}", limits::MOST_LINKS)));
         }
         for number in 1..=count.unwrap_or(1) {
             let name = count.map_or_else(|| link.name.clone(), |_| groups::member(&link.name, number));
@@ -73,7 +73,7 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
         return Err(reader.wrong_type("path", "a list of links", &example, value));
     };
     if list.len() > limits::LONGEST_PATH {
-        return problem(format!("{} links; allowed: at most {}", list.len(), limits::LONGEST_PATH));
+        return problem(format!("must have at most {} links, got {}", limits::LONGEST_PATH, list.len()));
     }
     let mut path = Vec::new();
     for value in list {
@@ -177,7 +177,7 @@ pub fn buffer_key(links: &[Link], index: usize, reverse: bool) -> String {
 /// `number` bandwidth-delay products, rounded to packets, at least one.
 fn in_bdp(number: f64, rate_bps: u64, base_rtt: Nanos, packet_size: u32) -> Result<Buffer, String> {
     if number <= 0.0 {
-        return Err("is out of range; allowed: more than 0 BDP".to_owned());
+        return Err("must be more than 0 BDP".to_owned());
     }
     if base_rtt == 0 {
         return Err("of a path without delay is nothing; write e.g. \"250 packets\"".to_owned());
@@ -187,7 +187,7 @@ fn in_bdp(number: f64, rate_bps: u64, base_rtt: Nanos, packet_size: u32) -> Resu
     let most = *limits::PACKETS.end();
     match packets <= most as f64 {
         true => Ok(Buffer::Packets(packets as u64)),
-        false => Err(format!("is {packets} packets; allowed: at most {most}")),
+        false => Err(format!("must be at most {most} packets, got {packets}")),
     }
 }
 

@@ -58,9 +58,9 @@ fn value(reader: &Reader, param: &Param) -> Result<Option<Value>, Problem> {
         Kind::Whole { min, max } => reader.whole(name, min..=max)?.map(Value::Whole),
         Kind::Number { min, max } => {
             let bounds = match param.unit {
-                _ if (min, max) == (f64::MIN, f64::MAX) => "numbers".to_owned(),
-                "1" => format!("numbers from {min} to {max}"),
-                unit => format!("numbers from {min} to {max} ({unit})"),
+                _ if (min, max) == (f64::MIN, f64::MAX) => "(-inf, inf)".to_owned(),
+                "1" => format!("[{min}, {max}]"),
+                unit => format!("[{min}, {max}] ({unit})"),
             };
             reader.number(name, |x| (min..=max).contains(&x), &bounds)?.map(Value::Number)
         }

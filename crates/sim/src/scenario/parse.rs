@@ -87,11 +87,7 @@ fn warmup(reader: &Reader, duration: Nanos) -> Result<Nanos, Problem> {
     if warmup < duration {
         return Ok(warmup);
     }
-    let what = format!(
-        "{} leaves nothing to measure; allowed: less than duration, {}",
-        TIME.format(warmup),
-        TIME.format(duration)
-    );
+    let what = format!("must be less than duration, {}, got {}", TIME.format(duration), TIME.format(warmup));
     Err(reader.problem("warmup", what))
 }
 
@@ -103,10 +99,7 @@ fn check_traffic(scenario: &Scenario) -> Result<(), Problem> {
     }
     if total > limits::MOST_ENTITIES {
         let most = limits::MOST_ENTITIES;
-        return Err(Problem::new(
-            "flows",
-            format!("{total} flows, sources and sessions in all; allowed: at most {most}"),
-        ));
+        return Err(Problem::new("flows", format!("must be at most {most} with sources and sessions, got {total}")));
     }
     scenario.udp.iter().try_for_each(|udp| check_fits(udp, &scenario.links))
 }
@@ -147,7 +140,7 @@ fn series_interval(reader: &Reader, scenario: &Scenario) -> Result<Option<Nanos>
     let rows = u128::from(scenario.duration / interval) * u128::from(sampled);
     if rows > u128::from(limits::MOST_ROWS) {
         let most = limits::MOST_ROWS;
-        let what = format!("{} gives {rows} rows; allowed: at most {most}, or \"off\"", quoted(text));
+        let what = format!("must give at most {most} rows or be \"off\", got {rows} rows by {}", quoted(text));
         return Err(reader.problem("series_interval", what));
     }
     Ok(Some(interval))

@@ -70,7 +70,7 @@ pub enum Wrong {
     OutOfRange {
         /// Value found.
         got: String,
-        /// Values allowed.
+        /// Values allowed, such as "in [1, 9]".
         allowed: String,
     },
     /// Fault of the scenario's data, however it was built.
@@ -91,7 +91,7 @@ impl fmt::Display for Wrong {
                 write!(f, "unknown {thing} {}{hint} (allowed: {allowed})", quoted(name))
             }
             Wrong::Type { expected, found } => write!(f, "expected {expected}; found {found}"),
-            Wrong::OutOfRange { got, allowed } => write!(f, "{got} is out of range; allowed: {allowed}"),
+            Wrong::OutOfRange { got, allowed } => write!(f, "must be {allowed}, got {got}"),
             Wrong::Invalid(invalid) => f.write_str(&invalid.without_key()),
             Wrong::Rule(what) => f.write_str(what),
         }

@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         let name = self.text("name", example)?;
         match name {
             Some(text) if text.is_empty() || text.chars().any(char::is_control) => {
-                let what = format!("{} is not a name; write at least one printable character", quoted(text));
+                let what = format!("must have printable characters only, at least one, got {}", quoted(text));
                 Err(self.problem("name", what))
             }
             name => Ok(name),
@@ -143,20 +143,20 @@ impl<'a> Reader<'a> {
             Ok(n) if range.contains(&n) => Ok(Some(n)),
             _ => {
                 let (low, high) = (range.start(), range.end());
-                let allowed = format!("whole numbers from {low} to {high}");
+                let allowed = format!("in [{low}, {high}]");
                 Err(self.problem(key, Wrong::OutOfRange { got: found.to_string(), allowed }))
             }
         }
     }
 
-    /// Number that `allowed` admits; `bounds` has the allowed numbers in words.
+    /// Number that `allowed` admits; `bounds` has the interval of these.
     pub fn number(&self, key: &str, allowed: impl Fn(f64) -> bool, bounds: &str) -> Result<Option<f64>, Problem> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let found = as_number(value).ok_or_else(|| self.wrong_type(key, "a number", "0.5", value))?;
         if found.is_finite() && allowed(found) {
             return Ok(Some(found));
         }
-        Err(self.problem(key, Wrong::OutOfRange { got: problem::number(found), allowed: bounds.to_owned() }))
+        Err(self.problem(key, Wrong::OutOfRange { got: problem::number(found), allowed: format!("in {bounds}") }))
     }
 
     /// A quantity with a unit, in the model's unit and in `range`.
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
             return Ok(rounded as u64);
         }
         let (low, high) = (what.format(*range.start()), what.format(*range.end()));
-        Err(self.problem(key, Wrong::OutOfRange { got: quoted(text), allowed: format!("{low} to {high}") }))
+        Err(self.problem(key, Wrong::OutOfRange { got: quoted(text), allowed: format!("in [{low}, {high}]") }))
     }
 
     /// `value` is not what `key` takes.

@@ -28,7 +28,7 @@ pub fn read(reader: &Reader) -> Result<Option<Saved>, Problem> {
 /// The slow start of `tcp` with its pacing: what needs pacing has it where the scenario does not say, and refuses anything else.
 pub fn paced(reader: &Reader, tcp: Tcp) -> Result<Tcp, Problem> {
     if tcp.resume.is_some() && tcp.slow_start != SlowStart::Standard {
-        return Err(reader.problem("resume", "conflicts with slow_start; allowed: \"standard\""));
+        return Err(reader.problem("resume", "requires slow_start = \"standard\""));
     }
     if !tcp.starts_paced() || tcp.pacing == Pacing::On {
         return Ok(tcp);

@@ -121,7 +121,7 @@ impl Samples {
         repeats: bool,
     ) -> Result<Samples, (Option<usize>, String)> {
         if rows.len() > limits::MOST_SAMPLES {
-            return Err((None, format!("{} rows; allowed: at most {}", rows.len(), limits::MOST_SAMPLES)));
+            return Err((None, format!("must have at most {} rows, got {}", limits::MOST_SAMPLES, rows.len())));
         }
         let mut found: Vec<(Nanos, f64)> = Vec::with_capacity(rows.len());
         for (place, &(time_s, value)) in rows.iter().enumerate() {

@@ -182,7 +182,7 @@ fn frames_per_second(reader: &Reader) -> Result<f64, Problem> {
     if limits::FRAMES_PER_SECOND.contains(&found) {
         return Ok(found);
     }
-    let allowed = "0.000001/s to 1000000/s".to_owned();
+    let allowed = "in [0.000001/s, 1000000/s]".to_owned();
     Err(reader.problem("frames", Wrong::OutOfRange { got: quoted(text), allowed }))
 }
 
@@ -229,7 +229,7 @@ pub(super) fn law(
 
 fn pareto_shape(reader: &Reader, key: &str, text: &str) -> Result<f64, Problem> {
     let shape = text.parse::<f64>().ok().filter(|shape| *shape > 1.0 && *shape <= 100.0);
-    let allowed = || "a shape above 1, to 100".to_owned();
+    let allowed = || "of a shape in (1, 100]".to_owned();
     shape.ok_or_else(|| reader.problem(key, Wrong::OutOfRange { got: quoted(text), allowed: allowed() }))
 }
 

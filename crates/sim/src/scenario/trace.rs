@@ -37,7 +37,7 @@ impl Trace {
     pub fn new(times_ms: Vec<u32>) -> Result<Trace, (Option<usize>, String)> {
         if times_ms.len() > limits::MOST_OPPORTUNITIES {
             let most = limits::MOST_OPPORTUNITIES;
-            return Err((None, format!("{} opportunities; allowed: at most {most}", times_ms.len())));
+            return Err((None, format!("must have at most {most} opportunities, got {}", times_ms.len())));
         }
         if let Some(place) = times_ms.windows(2).position(|pair| pair[0] > pair[1]) {
             let (before, after) = (times_ms[place], times_ms[place + 1]);
@@ -137,12 +137,12 @@ fn read_files(table: &mut Table, place: &str, folder: &Path) -> Result<(), Probl
 /// hundreds of millions.
 fn text_of(path: &Path, most_lines: usize) -> Result<String, String> {
     let content = files::read_regular(path, MOST_BYTES).map_err(|why| match why {
-        Unread::TooLarge => format!(" is too large for a trace; allowed: at most {} MB", MOST_BYTES / 1_000_000),
+        Unread::TooLarge => format!(" must be at most {} MB", MOST_BYTES / 1_000_000),
         other => format!(" can't be read: {other}"),
     })?;
     let lines = content.iter().filter(|&&byte| byte == b'\n').count();
     if lines > most_lines {
-        return Err(format!(": {lines} lines; allowed: at most {most_lines}"));
+        return Err(format!(" must have at most {most_lines} lines, got {lines}"));
     }
     String::from_utf8(content)
         .map_err(|fault| format!(" is not UTF-8 text (byte {})", fault.utf8_error().valid_up_to()))
@@ -188,7 +188,7 @@ mod tests {
             text_of(&file, 2)
         };
         assert_eq!(read(b"1\n2\n3").as_deref(), Ok("1\n2\n3"));
-        assert_eq!(read(b"1\n2\n3\n"), Err(": 3 lines; allowed: at most 2".to_owned()));
+        assert_eq!(read(b"1\n2\n3\n"), Err(" must have at most 2 lines, got 3".to_owned()));
         assert_eq!(read(b"1\n\xff"), Err(" is not UTF-8 text (byte 2)".to_owned()));
         std::fs::remove_file(&file).expect("the file");
     }

@@ -79,7 +79,7 @@ fn frames(reader: &Reader, rate_bps: u64, packet_size: u32) -> Result<Option<Fra
     };
     let inner = Reader::new(table, reader.at("frames"), keys::names(&[FRAMES]))?;
     let often = |x: f64| limits::FRAMES_PER_SECOND.contains(&x);
-    let per_second = inner.number("per_second", often, "numbers from 0.000001 to 1000000")?;
+    let per_second = inner.number("per_second", often, "[0.000001, 1000000]")?;
     let size = |key| inner.quantity(key, &DATA, limits::BYTES);
     let key = match (size("key_size")?, inner.whole("key_every", limits::KEY_EVERY)?) {
         (Some(size), Some(every)) => Some(KeyFrames { size, every }),
@@ -95,7 +95,7 @@ fn frames(reader: &Reader, rate_bps: u64, packet_size: u32) -> Result<Option<Fra
     let needs = frames.mean_rate_bps(packet_size);
     if needs > rate_bps as f64 {
         let (needs, rate) = (RATE.format(needs.ceil() as u64), RATE.format(rate_bps));
-        let what = format!("they take {needs} in whole packets of {packet_size} bytes; allowed: at most rate, {rate}");
+        let what = format!("must take at most rate, {rate}, got {needs} in whole packets of {packet_size} bytes");
         return Err(reader.problem("frames", what));
     }
     Ok(Some(frames))
@@ -107,7 +107,7 @@ pub fn web((table, place): &(&Table, String), context: &Context) -> Result<Vec<W
     let tcp = tcp(&reader, context)?;
     let (start, stop) = times(&reader, context)?;
     let mean_size = reader.quantity("mean_size", &DATA, limits::BYTES)?;
-    let shape = reader.number("shape", |a| a > 1.0 && a <= 100.0, "numbers above 1, to 100")?;
+    let shape = reader.number("shape", |a| a > 1.0 && a <= 100.0, "(1, 100]")?;
     let users = Web {
         tcp,
         arrivals: arrivals(&reader)?,
@@ -218,8 +218,7 @@ fn prr(reader: &Reader, recovery: Recovery) -> Result<bool, Problem> {
     let known = recovery.prr();
     let prr = reader.flag("prr", known.unwrap_or(false))?;
     if prr && known.is_none() {
-        let what =
-            format!("recovery {} does without; allowed: with recovery \"sack\" or \"rack\"", quoted(recovery.name()));
+        let what = format!("requires recovery = \"sack\" or \"rack\", got {}", quoted(recovery.name()));
         return Err(reader.problem("prr", what));
     }
     Ok(prr)
@@ -230,7 +229,7 @@ fn handshake(reader: &Reader, default: &Tcp) -> Result<bool, Problem> {
     let handshake = reader.flag("handshake", default.handshake)?;
     let (links, most) = (default.path.len(), limits::LONGEST_PATH / 2);
     if handshake && links > most {
-        let what = format!("the path crosses {links} links; allowed: false, or true with at most {most}");
+        let what = format!("requires a path of at most {most} links, got {links}");
         return Err(reader.problem("handshake", what));
     }
     Ok(handshake)
@@ -311,7 +310,7 @@ fn arrivals(reader: &Reader) -> Result<Arrivals, Problem> {
     let sessions = reader.whole("sessions", limits::COUNT)?;
     let mean_gap = reader.quantity("mean_gap", &TIME, limits::SPAN)?;
     let rate = |x: f64| limits::TRANSFERS_PER_SECOND.contains(&x);
-    let per_second = reader.number("transfers_per_second", rate, "numbers from 0.000001 to 1000000")?;
+    let per_second = reader.number("transfers_per_second", rate, "[0.000001, 1000000]")?;
     match (sessions, mean_gap, per_second) {
         (Some(sessions), Some(mean_gap), None) => Ok(Arrivals::Sessions { sessions: sessions as u32, mean_gap }),
         (None, None, Some(per_second)) => Ok(Arrivals::Poisson { per_second }),

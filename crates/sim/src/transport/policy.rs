@@ -210,13 +210,13 @@ fn unsound_window(cwnd: f64) -> Option<String> {
     (!sound).then(|| {
         // Beyond the integers of f64, hundreds of digits would follow.
         let shown = if cwnd.abs() < 1e15 { format!("{cwnd}") } else { format!("{cwnd:e}") };
-        format!("a window of {shown} segments; allowed: 1 to {MOST_SEGMENTS}")
+        format!("the window must be in [1, {MOST_SEGMENTS}] segments, got {shown}")
     })
 }
 
 fn unsound_rate(rate: Option<f64>) -> Option<String> {
     let rate = rate.filter(|rate| rate.is_nan() || *rate < 0.0)?;
-    Some(format!("a pacing rate of {rate} segments a second; allowed: 0 or more, or none"))
+    Some(format!("the pacing rate must be none or at least 0 segments per second, got {rate}"))
 }
 
 impl CongestionControl for Any {

@@ -402,7 +402,7 @@ fn frames_are_read_with_and_without_key_frames() {
     let refused = |rate, keys| frames(rate, keys).expect_err("too many").to_string();
     assert_eq!(
         refused("959 kbit/s", ""),
-        "udp[0].frames: they take 960 kbit/s in whole packets of 1000 bytes; allowed: at most rate, 959 kbit/s"
+        "udp[0].frames: must take at most rate, 959 kbit/s, got 960 kbit/s in whole packets of 1000 bytes"
     );
     assert!(refused("2.591 Mbit/s", keys).contains(": they take 2.592 Mbit/s in whole packets"));
     assert_eq!(keyed.packets(0, 1000), 38);

@@ -86,11 +86,11 @@ fn more_links_than_packets_count() {
     };
     let udp = "[[udp]]\nrate = \"1 kbit/s\"";
     assert!(Scenario::from_toml(&with(128, 127, udp)).is_ok());
-    assert_eq!(shown(&with(128, 128, udp)), "line 644: udp[0].path: 128 links; allowed: at most 127");
-    assert_eq!(shown(&with(10_001, 1, udp)), "line 2: links: 10001 links; allowed: at most 10000");
+    assert_eq!(shown(&with(128, 128, udp)), "line 644: udp[0].path: must have at most 127 links, got 128");
+    assert_eq!(shown(&with(10_001, 1, udp)), "line 2: links: must be at most 10000, got 10001");
     let linux = "[[flows]]\nalgorithm = \"reno\"\nhost = \"linux\"";
     assert!(Scenario::from_toml(&with(64, 63, linux)).is_ok());
-    let what = "line 322: flows[0].handshake: the path crosses 64 links; allowed: false, or true with at most 63";
+    let what = "line 322: flows[0].handshake: requires a path of at most 63 links, got 64";
     assert_eq!(shown(&with(64, 64, linux)), what);
 }
 
