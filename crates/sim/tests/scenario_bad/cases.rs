@@ -191,7 +191,7 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
     (
         "\"reno\"",
         "\"reno\"\nslow_start = \"search\"\nresume = { cwnd = 400, rtt = \"50 ms\" }",
-        &["flows[0].resume: conflicts with slow_start"],
+        &["flows[0].resume: requires slow_start = \"standard\""],
     ),
     ("\"reno\"", "\"reno\"\nresume = { cwnd = 400 }", &["flows[0].resume.rtt: missing"]),
     ("\"reno\"", "\"reno\"\nresume = { cwnd = 0, rtt = \"1 s\" }", &["flows[0].resume.cwnd", "0"]),
