@@ -332,6 +332,7 @@ fn policer(reader: &Reader) -> Result<Policer, Problem> {
     })
 }
 
-fn table(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+/// Table of these keys and values.
+pub fn table(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Table>())
 }

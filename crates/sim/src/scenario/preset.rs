@@ -21,6 +21,7 @@
 //! What varies has a period of an hour. All links of a group (`count`) vary alike. No source gives the buffers of `leo`, `wifi`, `docsis`, and `5g`: they
 //! are times.
 
+use super::change::table;
 use super::problem::Problem;
 use super::reader::Reader;
 use super::units::{RATE, TIME};
@@ -151,7 +152,7 @@ fn leo(span: Nanos, repeats: bool, rng: &mut Rng) -> Vec<(&'static str, Value)> 
     let (mut rates, mut delays) = (Vec::new(), Vec::new());
     for from in begins {
         let until = if from == 0 { first } else { from + BOUNDARY };
-        rates.push((from, (libm::exp(0.4 * rng.normal()) * 150e6).clamp(20e6, 350e6) as u64, outage(rng, 0.5)));
+        rates.push((from, (libm::exp(0.4 * rng.normal()) * 150e6).clamp(20e6, 350e6) as u64, outage(rng)));
         let interval = Interval {
             from_s: seconds(from),
             until_s: seconds(until.min(span)),
@@ -180,9 +181,9 @@ fn leo(span: Nanos, repeats: bool, rng: &mut Rng) -> Vec<(&'static str, Value)> 
     keys
 }
 
-/// Outage of 20 to 100 ms with this probability; else 0.
-fn outage(rng: &mut Rng, probability: f64) -> Nanos {
-    let (happens, length) = (rng.unit() <= probability, rng.spread(Spread { low: SECOND / 50, high: SECOND / 10 }));
+/// Outage of 20 to 100 ms at half of the boundaries; else 0.
+fn outage(rng: &mut Rng) -> Nanos {
+    let (happens, length) = (rng.unit() <= 0.5, rng.spread(Spread { low: SECOND / 50, high: SECOND / 10 }));
     if happens { length } else { 0 }
 }
 
@@ -219,10 +220,6 @@ fn changes(at: Nanos, bps: u64, outage: Nanos) -> Vec<Value> {
     let change = |at, bps| table([("at", TIME.format(at).into()), ("rate", RATE.format(bps).into())]);
     let stops = (outage > 0).then(|| change(at, 0));
     stops.into_iter().chain([change(at + outage, bps)]).collect()
-}
-
-fn table<const N: usize>(pairs: [(&str, Value); N]) -> Value {
-    Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 #[cfg(test)]
