@@ -7,7 +7,9 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::process;
 use std::sync::{Mutex, PoisonError};
 
 use crate::external::{self, Shared};
@@ -44,14 +46,27 @@ struct Slot {
 
 /// Simulations by place. Each is advanced by one thread at a time, so that the number of threads changes no result.
 #[pyclass(module = "fullpipe._core")]
-pub struct Batch(Vec<Mutex<Option<Slot>>>);
+pub struct Batch {
+    slots: Vec<Mutex<Option<Slot>>>,
+    workers: usize,
+    threads: Option<Threads>,
+}
+
+/// Threads that wait between steps, and the process that started them: a forked child has none of them.
+struct Threads {
+    pool: ThreadPool,
+    process: u32,
+}
+
+/// Simulations that a thread takes at once. With less work than this, handing it over costs more than it gains.
+const AT_ONCE: usize = 8;
 
 #[pymethods]
 impl Batch {
-    /// Places for `count` simulations.
+    /// Places for `count` simulations, which `workers` threads advance.
     #[new]
-    fn new(count: usize) -> Batch {
-        Batch((0..count).map(|_| Mutex::new(None)).collect())
+    fn new(count: usize, workers: usize) -> Batch {
+        Batch { slots: (0..count).map(|_| Mutex::new(None)).collect(), workers, threads: None }
     }
 
     /// Begins a simulation of `model` at a place, and returns its number of external flows.
@@ -81,17 +96,14 @@ impl Batch {
     ///
     /// `controls` has two numbers for each flow of each simulation: window in segments and pacing rate in segments per
     /// second; NaN leaves a value. `intervals` gets `COLUMNS` for each flow. `most` is the number of flows of a simulation.
-    #[pyo3(signature = (places, until_ns, controls, intervals, most, workers))]
-    #[expect(clippy::too_many_arguments, reason = "one call for each step")]
     fn step(
-        &self,
+        &mut self,
         py: Python<'_>,
         places: Vec<usize>,
         until_ns: Vec<Nanos>,
         controls: PyBuffer<f64>,
         intervals: PyBuffer<f64>,
         most: usize,
-        workers: usize,
     ) -> PyResult<()> {
         let given = controls.to_vec(py)?;
         let width = most * COLUMNS.len();
@@ -104,15 +116,24 @@ impl Batch {
         for &place in &places {
             self.slot(place)?;
         }
-        let work = |job: usize| {
-            let mut slot = self.0[places[job]].lock().unwrap_or_else(PoisonError::into_inner);
-            let controls = &given[job * most * 2..(job + 1) * most * 2];
-            slot.as_mut().map_or(Ok(Vec::new()), |slot| slot.step(until_ns[job], controls, width))
-        };
-        let rows =
-            py.detach(|| on_threads(workers, places.len(), work)).map_err(|stopped| model::refused(py, stopped))?;
+        self.start_threads()?;
+        let rows = py.detach(|| {
+            let advance = |job: usize| {
+                let mut slot = self.slots[places[job]].lock().unwrap_or_else(PoisonError::into_inner);
+                let controls = &given[job * most * 2..(job + 1) * most * 2];
+                slot.as_mut().map_or(Ok(Vec::new()), |slot| slot.step(until_ns[job], controls, width))
+            };
+            let jobs = 0..places.len();
+            match &self.threads {
+                Some(threads) if jobs.len() > AT_ONCE => {
+                    threads.pool.install(|| jobs.into_par_iter().with_min_len(AT_ONCE).map(advance).collect())
+                }
+                _ => jobs.map(advance).collect::<Vec<_>>(),
+            }
+        });
         let mut written = Vec::with_capacity(places.len() * width);
         for row in rows {
+            let row = row.map_err(|stopped| model::refused(py, stopped))?;
             if row.len() != width {
                 return Err(PyRuntimeError::new_err("a place has no simulation"));
             }
@@ -145,38 +166,23 @@ impl Batch {
 }
 
 impl Batch {
-    fn slot(&self, place: usize) -> PyResult<&Mutex<Option<Slot>>> {
-        self.0.get(place).ok_or_else(|| PyValueError::new_err(format!("place {place} of {}", self.0.len())))
+    /// Starts the threads at the first step of a process that has several.
+    fn start_threads(&mut self) -> PyResult<()> {
+        let process = process::id();
+        if self.workers < 2 || self.threads.as_ref().is_some_and(|threads| threads.process == process) {
+            return Ok(());
+        }
+        // The end of a pool wakes its threads. A child that was forked does not have them: it leaves the pool as it is.
+        std::mem::forget(self.threads.take());
+        let pool = ThreadPoolBuilder::new().num_threads(self.workers).build();
+        let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))?;
+        self.threads = Some(Threads { pool, process });
+        Ok(())
     }
-}
 
-/// Results of `jobs` jobs in their order, computed by up to `workers` threads; else the failure of the first job that failed.
-fn on_threads<T: Send, E: Send>(
-    workers: usize,
-    jobs: usize,
-    work: impl Fn(usize) -> Result<T, E> + Sync,
-) -> Result<Vec<T>, E> {
-    let next = AtomicUsize::new(0);
-    let take = || {
-        let mut done = Vec::new();
-        loop {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            if job >= jobs {
-                return done;
-            }
-            done.push((job, work(job)));
-        }
-    };
-    let mut done = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..workers.min(jobs)).map(|_| scope.spawn(take)).collect();
-        let mut done = take();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(job, _)| *job);
-    done.into_iter().map(|(_, outcome)| outcome).collect()
+    fn slot(&self, place: usize) -> PyResult<&Mutex<Option<Slot>>> {
+        self.slots.get(place).ok_or_else(|| PyValueError::new_err(format!("place {place} of {}", self.slots.len())))
+    }
 }
 
 impl Slot {

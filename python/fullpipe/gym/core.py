@@ -88,9 +88,8 @@ class Core:
         self.agents = len(self.names)
         if several and self.fixed_s is None:
             raise InputError(f"interval = {quoted(interval)} (allowed with several learners: a time)")
-        self.workers = count_workers(workers, count)
         self.memory = share_bytes(count, None)
-        self.batch = _core.Batch(count)
+        self.batch = _core.Batch(count, count_workers(workers, count))
         self.count = count
         shape = (count, self.agents)
         self.duration_ns = np.zeros(count, np.int64)
@@ -219,9 +218,8 @@ class Core:
         controls = np.ascontiguousarray(np.stack([window, rate], axis=-1), np.float64).ravel()
         table = np.zeros(len(places) * self.agents * len(COLUMNS))
         until = np.minimum(self.now_ns[places] + lengths_ns, self.duration_ns[places])
-        workers = min(self.workers, len(places))
         self._guarded(
-            lambda: self.batch.step(places.tolist(), until.tolist(), controls, table, self.agents, workers),
+            lambda: self.batch.step(places.tolist(), until.tolist(), controls, table, self.agents),
             self.distribution.scenario,
         )
         self.now_ns[places] = until
