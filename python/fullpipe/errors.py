@@ -1,8 +1,9 @@
 """Exceptions; each message is one line."""
 
+import math
 from collections.abc import Mapping
 
-from fullpipe._util.text import one_line, quoted, shorten
+from fullpipe._util.text import number_text, one_line, quoted, shorten
 
 __all__ = [
     "AlgorithmError",
@@ -11,6 +12,7 @@ __all__ = [
     "InputError",
     "MemoryLimitError",
     "ScenarioError",
+    "check_range",
     "check_several",
 ]
 
@@ -62,6 +64,18 @@ class AlgorithmError(FullpipeError):
 
 class Cancelled(FullpipeError):  # it is no error, like asyncio's CancelledError
     """A run was stopped before its end."""
+
+
+def check_range(name: str, value: float, least: float, most: float = math.inf, unit: str = "") -> None:
+    """Refuses a number outside a range, whose ends are allowed.
+
+    Raises:
+        InputError: The number is outside, or NaN.
+    """
+    if not least <= value <= most:
+        low, high, got = map(number_text, (least, most, value))
+        allowed = f"in [{low}, {high}]" if most < math.inf else f"at least {low}"
+        raise InputError(f"{name} must be {allowed}{unit and f' {unit}'}, got {got}")
 
 
 def check_several(name: str, values: object) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from fullpipe.errors import InputError
+from fullpipe.errors import InputError, check_range
 
 __all__ = [
     "adaptive_aimd_buffer",
@@ -46,7 +46,7 @@ def hyun_jang_gain(k: float) -> float:
     Raises:
         InputError: k is not in 0 to 1; beyond 1 there is no gain, and the formula does not apply.
     """
-    _within("k", k, 0, 1)
+    check_range("k", k, 0, 1)
     return 4 * (k * k + k + 1) / (3 * (k + 1) ** 2)
 
 
@@ -78,7 +78,7 @@ def aimd_utilization(k: float, beta: float = 0.5) -> float:
     Raises:
         InputError: k or beta is outside its domain.
     """
-    _within("k", k, 0, math.inf)
+    check_range("k", k, 0)
     _between("beta", beta, 0, 1)
     peak = 1 + k
     trough = beta * peak
@@ -109,7 +109,7 @@ def aimd_buffer(utilization: float, beta: float = 0.5) -> float:
         InputError: utilization or beta is outside its domain.
     """
     if not 0 < utilization <= 1:
-        raise InputError(f"utilization = {utilization:g} (allowed: above 0, at most 1)")
+        raise InputError(f"utilization must be in (0, 1], got {utilization:g}")
     _between("beta", beta, 0, 1)
     half = utilization * beta
     # At U = 1 the root is double; rounding must not take it below 0.
@@ -144,7 +144,7 @@ def adaptive_beta(rtt_min_s: float, rtt_max_s: float, beta_min: float = 0.5, bet
         InputError: The times are not in order, or the limits are not between 0 and 1 and in order.
     """
     _above("rtt_min_s", rtt_min_s, 0)
-    _within("rtt_max_s", rtt_max_s, rtt_min_s, math.inf)
+    check_range("rtt_max_s", rtt_max_s, rtt_min_s)
     _limits(beta_min, beta_max)
     return min(max(rtt_min_s / rtt_max_s, beta_min), beta_max)
 
@@ -197,7 +197,7 @@ def adaptive_aimd_utilization(k: float, beta_min: float = 0.5, beta_max: float =
         beta_min: Least backoff.
         beta_max: Greatest backoff.
     """
-    _within("k", k, 0, math.inf)
+    check_range("k", k, 0)
     return aimd_utilization(k, adaptive_beta(1.0, 1.0 + k, beta_min, beta_max))
 
 
@@ -227,7 +227,7 @@ def sqrt_rule_buffer(bdp_packets: float, flows: float) -> float:
         flows: How many, at least 1.
     """
     _above("bdp_packets", bdp_packets, 0)
-    _within("flows", flows, 1, math.inf)
+    check_range("flows", flows, 1)
     return bdp_packets / math.sqrt(flows)
 
 
@@ -270,7 +270,7 @@ def pftk_throughput(rtt_s: float, loss: float, rto_s: float, acked: float = 2.0,
     _check_path(rtt_s, loss, acked)
     _between("loss", loss, 0, 1)
     _above("rto_s", rto_s, 0)
-    _within("max_window", max_window, 1, math.inf)
+    check_range("max_window", max_window, 1)
     kept = 1 - loss
     first = (2 + acked) / (3 * acked)
     unlimited = first + math.sqrt(8 * kept / (3 * acked * loss) + first**2)
@@ -302,7 +302,7 @@ def pftk_throughput_approximate(
     """
     _check_path(rtt_s, loss, acked)
     _above("rto_s", rto_s, 0)
-    _within("max_window", max_window, 1, math.inf)
+    check_range("max_window", max_window, 1)
     fast = rtt_s * math.sqrt(2 * acked * loss / 3)
     slow = rto_s * min(1.0, 3 * math.sqrt(3 * acked * loss / 8)) * loss * (1 + 32 * loss**2)
     return min(max_window / rtt_s, 1 / (fast + slow))
@@ -320,27 +320,21 @@ def _timeout_share(loss: float, window: float) -> float:
 def _check_path(rtt_s: float, loss: float, acked: float) -> None:
     _above("rtt_s", rtt_s, 0)
     if not 0 < loss <= 1:
-        raise InputError(f"loss = {loss:g} (allowed: above 0, at most 1)")
-    _within("acked", acked, 1, math.inf)
+        raise InputError(f"loss must be in (0, 1], got {loss:g}")
+    check_range("acked", acked, 1)
 
 
 def _limits(beta_min: float, beta_max: float) -> None:
     _between("beta_max", beta_max, 0, 1)
     if not 0 < beta_min <= beta_max:
-        raise InputError(f"beta_min = {beta_min:g} (allowed: above 0, at most beta_max = {beta_max:g})")
-
-
-def _within(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        limit = f"{least:g} to {most:g}" if most < math.inf else f"at least {least:g}"
-        raise InputError(f"{name} = {value:g} (allowed: {limit})")
+        raise InputError(f"beta_min must be in (0, beta_max = {beta_max:g}], got {beta_min:g}")
 
 
 def _between(name: str, value: float, low: float, high: float) -> None:
     if not low < value < high:
-        raise InputError(f"{name} = {value:g} (allowed: above {low:g}, below {high:g})")
+        raise InputError(f"{name} must be in ({low:g}, {high:g}), got {value:g}")
 
 
 def _above(name: str, value: float, low: float) -> None:
     if not low < value < math.inf:
-        raise InputError(f"{name} = {value:g} (allowed: above {low:g})")
+        raise InputError(f"{name} must be above {low:g}, got {value:g}")

@@ -127,6 +127,9 @@ def test_a_score_on_the_command_line(program: Program, tmp_path: Path) -> None:
     assert found["combined_score"] == 0
     assert {"combined_score", "metrics", "constraints", "artifacts"} == found.keys()
     assert program("score", "absent.py").returncode == 2
+    table = program("score", "mine.py", "--format", "markdown")
+    assert "| combined_score |" in table.stdout
+    assert "| id |" in table.stdout
 
 
 def test_bad_arguments(tmp_path: Path) -> None:
@@ -134,5 +137,5 @@ def test_bad_arguments(tmp_path: Path) -> None:
         evaluate(tmp_path / "absent.py")
     with pytest.raises(InputError, match="at least 4"):
         evaluate(CANDIDATES / "reno.py", paths=1)
-    with pytest.raises(InputError, match="1 or 2"):
+    with pytest.raises(InputError, match=r"stages must be in \[1, 2\], got 3"):
         evaluate(CANDIDATES / "reno.py", stages=3)

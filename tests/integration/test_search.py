@@ -86,7 +86,7 @@ def test_a_planted_weakness_is_found_and_shrinks_to_its_knob() -> None:
         ({"maximize": "harm"}, "goodput_harm"),
         ({"budget": "5"}, "budget"),
         ({"budget": "0 s"}, "budget"),
-        ({"evaluations": 0}, "1 to 1000000"),
+        ({"evaluations": 0}, "must be in .1, 1000000., got 0"),
         ({"budget": "1 s", "evaluations": 5}, "conflicts"),
         ({"bounds": {"speed": "1"}}, "speed"),
         ({"against": "cubics"}, "cubic"),

@@ -138,8 +138,8 @@ def test_targets(text: float | str, conditions: dict[str, tuple[float, bool]]) -
         ("loss<1%", "got 'loss<1%'"),
         ("loss<=1%,loss<=2%", "two conditions are on one metric"),
         (",", "target requires a condition"),
-        ("1.5", "target = 1.5"),
-        ("nan", "target = nan"),
+        ("1.5", "got 1.5"),
+        ("nan", "got nan"),
     ],
 )
 def test_targets_that_are_none(text: str, why: str) -> None:
@@ -525,10 +525,10 @@ def swap(option: str, value: str) -> list[str]:
         (swap("--rtt", "80"), "rtt"),
         (swap("--rtt", "250ms..80ms"), "the shorter RTT comes first"),
         (swap("--rtt", "1us"), "less than a packet"),
-        (swap("--flows", "0"), "flows = 0"),
+        (swap("--flows", "0"), "flows must be in [1, "),
         (swap("--flows", "many"), "whole numbers"),
         (swap("--flows", "2,2"), "twice"),
-        (swap("--target", "98"), "target = 98"),
+        (swap("--target", "98"), "got 98: write 0.98"),
         (swap("--target", "0.9,0.90"), "target: one is named twice"),
         (swap("--target", ","), "target requires at least one value"),
         (swap("--target", "p95_fct<=1s"), "completion times are of web transfers"),
@@ -538,7 +538,7 @@ def swap(option: str, value: str) -> list[str]:
         (swap("--algorithms", "cubic*0.5"), "add up to 0.5"),
         (swap("--algorithms", "cubic*0.9+bbr*0.1"), "'bbr' would have none"),
         ([*SMALL, "--curve", "p.bmp"], ".bmp"),
-        (swap("--target", "1"), "below 1"),
+        (swap("--target", "1"), "in (0, 1)"),
         (swap("--algorithms", "newrneo"), 'did you mean "newreno"'),
         (swap("--algorithms", ","), "algorithms requires at least one value"),
         ([*SMALL, "--web-load", "1"], "web_load"),
@@ -559,7 +559,7 @@ def test_bad_input(arguments: list[str], names: str) -> None:
 def test_bad_input_on_the_command_line(program: Program, tmp_path: Path) -> None:
     done = program("size", *swap("--target", "98"), "--plot", "p.png", "--out", "out", "--json")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "fullpipe: target = 98 (allowed: above 0, below 1; 0.98 for 98 %)\n"
+    assert done.stderr == "fullpipe: target must be in (0, 1), got 98: write 0.98 for 98 %\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -186,7 +186,7 @@ def test_a_queue_that_is_the_scenarios_own_is_compared_once() -> None:
         ({"queues": ["pie", "pie"]}, "named twice"),
         ({"queues": []}, "requires at least one value"),
         ({"link": "m"}, "unknown link 'm'"),
-        ({"seeds": 1}, "seeds = 1 (allowed: 2 to 1000)"),
+        ({"seeds": 1}, "seeds must be in [2, 1000], got 1"),
     ],
 )
 def test_bad_input(given: dict[str, Any], said: str) -> None:

@@ -72,3 +72,19 @@ def test_a_library_is_relative_to_the_file_that_names_it(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=f"{folder}/mine.so"):
         as_algorithm(str(folder / "mine.py"))
+
+
+def test_a_class_stays_an_algorithm_after_its_file_was_loaded(tmp_path: Path, small: Scenario) -> None:
+    """The file declares a further class of that name, which replaces the class that the caller has."""
+    file = tmp_path / "mine.py"
+    file.write_text(CLASS.format(name="argument-twice"))
+    own: dict[str, object] = {"__name__": "mine", "__file__": str(file)}
+    exec(compile(file.read_text().replace("max(2.0, self.cwnd / 2)", "2.0"), file, "exec"), own)
+    kind = own["Aimd"]
+    assert isinstance(kind, type)
+    short = small.replace(duration="5 s", warmup="1 s")
+    (first,) = fullpipe.compare(short, [kind], seeds=1).results.values()
+    assert fullpipe.evaluate.plan(str(file), only=["iot"]).runs > 0  # type: ignore[attr-defined]
+    (other,) = fullpipe.compare(short, [str(file)], seeds=1).results.values()
+    (again,) = fullpipe.compare(short, [kind], seeds=1).results.values()
+    assert again.figures() == first.figures() != other.figures()

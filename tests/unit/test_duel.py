@@ -177,7 +177,7 @@ def test_it_is_run_saved_loaded_and_drawn(tmp_path: Path) -> None:
     [
         ({"algorithms": ["reno"]}, "a duel requires two different algorithms, got reno$"),
         ({"algorithms": ["reno", "reno"]}, "a duel requires two different algorithms, got reno, reno$"),
-        ({"seeds": 1}, r"seeds = 1 \(allowed: 2 to 1000\)"),
+        ({"seeds": 1}, r"seeds must be in \[2, 1000\], got 1"),
         ({"buffers": ["1 BDP", "1 BDP"]}, "each once, got 1 BDP, 1 BDP"),
         ({"buffers": []}, "buffers requires at least one value"),
         ({"algorithms": ["reno", "cubik"]}, "unknown algorithm"),

@@ -124,7 +124,7 @@ def test_runs_under_way_share_the_limit(call: str, workers: int, part: str) -> N
 
 @pytest.mark.parametrize("memory_bytes", [0, -1, 2**63])
 def test_what_is_no_limit(memory_bytes: int) -> None:
-    with pytest.raises(InputError, match=f"memory of {memory_bytes} bytes .allowed: 1 to {2**63 - 1}."):
+    with pytest.raises(InputError, match=rf"memory must be in \[1, {2**63 - 1}\] bytes, got {memory_bytes}"):
         fullpipe.run(WINDOWS, memory=memory_bytes)
 
 

@@ -155,7 +155,7 @@ def test_pftk_worked_by_hand() -> None:
     ],
 )
 def test_what_is_outside_a_formulas_domain(wrong: Callable[[], float]) -> None:
-    with pytest.raises(InputError, match="allowed"):
+    with pytest.raises(InputError, match="must be"):
         wrong()
 
 

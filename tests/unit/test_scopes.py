@@ -121,12 +121,30 @@ def test_rows_of_groups_by_hand() -> None:
         ("x.goodput_bps", "links, flows, groups, transfers, udp, web"),
         ("groups.dawn.goodput_bps", "groups.down.METRIC"),
         ("udp.cal.p99_frame_delay_s", "udp.call.METRIC"),
-        ("links.bottleneck.loss_rate", "loss_rate"),
+        ("links.edge.loss_rate", "links.bottleneck.METRIC"),
     ],
 )
 def test_an_unknown_metric_is_refused_before_a_run(name: str, allowed: str) -> None:
     with pytest.raises(InputError, match=allowed):
         check_metrics([name], scenario().to_dict())
+
+
+def test_metrics_of_the_bottleneck_may_name_it() -> None:
+    """`Result.figures` has each metric once: that of the bottleneck without the link."""
+    names = ["links.bottleneck.loss_rate", "goodput_bps", "udp.call.throughput_bps", "x"]
+    tree = scenario().to_dict()
+    assert check_metrics(names, tree, more=["x"]) == ["loss_rate", *names[1:]]
+    edge = {**LINK, "name": "edge"}
+    first = Scenario(duration="2 s", links=[edge, {**LINK, "name": "core"}], flows=[{**DOWN, "path": ["edge", "core"]}])
+    names = ["links.edge.loss_rate", "links.core.loss_rate"]
+    assert check_metrics(names, first.to_dict()) == ["loss_rate", "links.core.loss_rate"]
+
+
+def test_a_single_source_without_a_name_has_no_columns_of_its_own() -> None:
+    tree = scenario(udp=[{"rate": "1 Mbit/s"}]).to_dict()
+    with pytest.raises(InputError, match=r"udp\.0\.throughput_bps"):
+        check_metrics(["udp.0.throughput_bps"], tree)
+    assert check_metrics(["udp.throughput_bps"], tree) == ["udp.throughput_bps"]
 
 
 def test_known_metrics_are_accepted_before_a_run() -> None:

@@ -8,6 +8,7 @@ from fullpipe._cli.output import progress_bar, resumable, warn, words
 from fullpipe._cli.results import Output, Placement, output_options, placement
 from fullpipe._cli.scenarios import load, scenario_options
 from fullpipe.experiments.advise import advise
+from fullpipe.experiments.advise.services import services_of
 
 __all__ = ["command"]
 
@@ -39,7 +40,8 @@ def command(
     line for tc, its cost, its certainty, and the assumptions.
     """
     scenario = load(file, settings, duration)
-    output.check(continues=True)
+    services = services_of(scenario) if output.columns else ()
+    output = output.check(scenario, more=[each.column for each in services], continues=True)
     warn(scenario)
     with resumable(click.get_current_context(), output.out), progress_bar(file, "runs") as progress:
         advice = advise(

@@ -7,7 +7,8 @@ import click
 from fullpipe._cli.output import algorithms_in, algorithms_option, progress_bar, warn, warn_otherwise, words
 from fullpipe._cli.results import Output, Placement, engine_options, output_options, placement
 from fullpipe._cli.scenarios import load, scenario_options
-from fullpipe.experiments.compare import MOST_SEEDS, compare
+from fullpipe.experiments.compare import compare
+from fullpipe.runs.design import MOST_SEEDS
 from fullpipe.runs.engines import ENGINES
 
 __all__ = ["command"]
@@ -50,7 +51,7 @@ def command(
     """
     names = None if algorithms is None else algorithms_in(algorithms)
     scenario = load(file, settings, duration)
-    output.check(scenario)
+    output = output.check(scenario)
     warn(scenario)
     with progress_bar(file, "runs") as progress:
         comparison = compare(

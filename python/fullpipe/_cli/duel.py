@@ -43,7 +43,7 @@ def command(
     """
     names = algorithms_in(algorithms)
     scenario = load(file, settings, duration)
-    output.check(scenario, groups=False)
+    output = output.check(scenario, groups=False)
     warn(scenario)
     with resumable(click.get_current_context(), output.out), progress_bar(file, "runs") as progress:
         outcome = duel(

@@ -8,6 +8,7 @@ from fullpipe._cli import completion as complete
 from fullpipe._cli.output import algorithm_in, declared, print_json, progress_bar, show, words
 from fullpipe._cli.results import Output, Placement, output_options, placement
 from fullpipe.experiments.evaluate import PROFILES, Statement, evaluate, plan
+from fullpipe.experiments.evaluate.running import metrics_of
 from fullpipe.runs.cluster import check_scheduler
 from fullpipe.runs.engines import ENGINES
 
@@ -66,10 +67,11 @@ def command(
     ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for a custom
     algorithm, FILE.so or FILE.so:NAME for a controller of a shared library, or FILE.o for a kernel object file.
     """
-    output.check()
     parts = None if only is None else words(only)
     said = None if statement is None else Statement.load(statement)
     candidate = algorithm_in(algorithm.strip())
+    known = metrics_of(candidate, profile=profile, only=parts, statement=said) if output.columns else ()
+    output.check(more=known)
     if dry_run:
         if place["dask"] is not None:
             check_scheduler(place["dask"])

@@ -8,6 +8,7 @@ from fullpipe._cli.output import note, progress_bar
 from fullpipe._cli.results import Output, memory_option, output_options, print_parts, workers_option
 from fullpipe.experiments.explain import explain
 from fullpipe.experiments.explain.normal import normal
+from fullpipe.experiments.explain.objective import TOLERANCES
 
 __all__ = ["command"]
 
@@ -44,7 +45,7 @@ def command(
             raise click.UsageError("--normal takes one file")
         print_parts(output.format, normal(files[0]))
         return 0
-    output.check()
+    output.check(more=TOLERANCES)
     with progress_bar("explain", "s") as progress:
         found = explain(
             *files,

@@ -50,7 +50,7 @@ def run_command(
     from fullpipe.runs.result import Result
 
     scenario = load(file, settings, duration, seed)
-    output.check()
+    output = output.check(scenario)
     warn(scenario)
     usable = linux.usable_accelerator(accel, kernel)
     if usable != accel:

@@ -19,8 +19,8 @@ from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 from fullpipe.papers import select
 from fullpipe.reproduce import COLUMNS, Check, Item, Outcome, Shape, reproduce_all
-from fullpipe.reproduce.record import MOST_SEEDS
 from fullpipe.reproduce.report import write_report
+from fullpipe.runs.design import MOST_SEEDS
 from fullpipe.runs.engines import ENGINES
 
 __all__ = ["command", "row"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, cast
 
@@ -76,22 +76,38 @@ class Output:
     plot: str | None
     out: str | None
 
-    def check(self, scenario: Scenario | None = None, *, groups: bool = True, continues: bool = False) -> None:
-        """Refuses, before a run, unknown metrics, and files and directories that are not writable.
+    def check(
+        self,
+        scenario: Scenario | None = None,
+        *,
+        more: Collection[str] = (),
+        groups: bool = True,
+        continues: bool = False,
+    ) -> Output:
+        """Refuses, before a run, unknown metrics, and files and directories that are not writable. Returns the
+        destination with the names that metrics have in results: those of the bottleneck without the link.
 
         Args:
             scenario: Scenario whose metrics `columns` are; None if they are other quantities.
+            more: Further metrics of the experiment.
             groups: Whether groups have the names of the scenario.
             continues: Whether the directory may have an unfinished experiment.
         """
-        if scenario is not None and self.columns is not None:
+        columns = self.columns
+        if columns is not None and scenario is not None:
             from fullpipe.runs.scopes import check_metrics
 
-            check_metrics(self.columns, scenario.to_dict(), groups=groups)
+            columns = check_metrics(columns, scenario.to_dict(), more=more, groups=groups)
+        elif columns is not None and more:
+            from fullpipe.runs.figures import find_metric
+
+            for name in columns:
+                find_metric(name, more)
         if self.plot is not None:
             check_picture(self.plot)
         if self.out is not None:
             (check_directory if continues else check_free)(self.out)
+        return replace(self, columns=columns)
 
     def deliver(self, what: Deliverable, *, saved: bool = False, parts: Sequence[Shown | str] | None = None) -> int:
         """Writes the plot and the directory, and prints the result. The exit status is 1 if runs failed.

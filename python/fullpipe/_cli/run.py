@@ -38,7 +38,7 @@ def command(
     scenario = load(file, settings, duration, seed)
     if algorithms is not None:
         scenario = scenario.set({"flows.algorithm": as_algorithm(algorithm_in(algorithms.strip()))})
-    output.check(scenario)
+    output = output.check(scenario)
     warn(scenario)
     with progress_bar(file) as progress:
         # Not in the main thread: a custom algorithm then has its own process, which can be ended at any time.

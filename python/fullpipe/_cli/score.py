@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from fullpipe._cli.output import json_option, print_json, show
-from fullpipe._util.display import Shown, json_text
+from fullpipe._cli.results import format_options, print_parts, workers_option
+from fullpipe._util.display import Outcome, Shown
 from fullpipe.evaluator import evaluate
+from fullpipe.evaluator.score import Score
 
 __all__ = ["command"]
+
+VERDICTS = ("ok", "violated")
 
 
 @click.command("score")
@@ -23,22 +28,40 @@ __all__ = ["command"]
 )
 @click.option("--stages", type=click.IntRange(1, 2), default=2, show_default=True, help="1: the smoke test alone.")
 @click.option("--paths", type=click.IntRange(min=4), default=24, show_default=True, metavar="N", help="Held-out paths.")
-@json_option
-def command(file: str, secret_file: str | None, stages: int, paths: int, as_json: bool) -> None:
+@workers_option
+@format_options
+def command(file: str, secret_file: str | None, stages: int, paths: int, workers: int | None, form: str) -> None:
     """Score the controller in FILE, a compiled Python class, on held-out paths. Its code runs in a process with
     limits of time, memory, files, and network.
     """
     secret = None if secret_file is None else Path(secret_file).read_bytes()
-    found = evaluate(file, secret=secret, stages=stages, paths=paths)
-    if as_json:
-        print_json(json_text(found))
-        return
-    limits = [
-        (name, each["title"], f"{each['value']:.3g}", f"{each['limit']:.3g}", "violated" if each["violated"] else "ok")
-        for name, each in found["constraints"].items()
-    ]
-    columns = ("id", "constraint", "value", "limit", "verdict")
-    show([Shown("Constraints", columns, limits, left=2)] if limits else [])
-    show([f"{name}: {text}" for name, text in found["artifacts"].items()])
-    show([f"{name} = {value:.4g}" for name, value in found["metrics"].items()])
-    show([f"combined_score = {found['combined_score']:.4f}"])
+    print_parts(form, Scored(evaluate(file, secret=secret, stages=stages, paths=paths, workers=workers)))
+
+
+@dataclass(frozen=True)
+class Scored(Outcome):
+    """A score as the command prints it."""
+
+    score: Score
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values ready for JSON."""
+        return {**self.score}
+
+    def shown(self, _columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Tables of constraints and of metrics, and lines of artifacts."""
+        score = self.score
+        limits = [
+            (name, each["title"], f"{each['value']:.3g}", f"{each['limit']:.3g}", VERDICTS[each["violated"]])
+            for name, each in score["constraints"].items()
+        ]
+        metrics = {**score["metrics"], "combined_score": score["combined_score"]}
+        return [
+            *(
+                [Shown("Constraints", ("id", "constraint", "value", "limit", "verdict"), limits, left=2)]
+                if limits
+                else []
+            ),
+            *(f"{name}: {text}" for name, text in score["artifacts"].items()),
+            Shown("Metrics", ("id", "value"), [(name, f"{value:.4g}") for name, value in metrics.items()], left=1),
+        ]

@@ -9,6 +9,7 @@ from fullpipe._cli.output import algorithm_in, declared, progress_bar, resumable
 from fullpipe._cli.results import Output, Placement, output_options, placement
 from fullpipe.errors import InputError
 from fullpipe.experiments.search import search
+from fullpipe.experiments.search.space import example
 
 __all__ = ["command"]
 
@@ -67,8 +68,8 @@ def command(
     ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for a custom
     algorithm, FILE.so or FILE.so:NAME for a controller of a shared library, or FILE.o for a kernel object file.
     """
-    output.check()
     limits = dict(_bound(text) for text in bounds)
+    output = output.check(example(limits))
     with resumable(click.get_current_context(), output.out), progress_bar("search", "") as progress:
         found = search(
             algorithm_in(algorithm.strip()),

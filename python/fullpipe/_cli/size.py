@@ -10,7 +10,8 @@ from fullpipe._cli.results import Output, Placement, engine_options, output_opti
 from fullpipe._util.files import check_picture
 from fullpipe._util.text import quoted
 from fullpipe.experiments.sizing import size
-from fullpipe.experiments.sizing.mix import BUFFER
+from fullpipe.experiments.sizing.mix import BUFFER, Mix
+from fullpipe.experiments.sizing.sizing import MEASURED
 from fullpipe.runs.engines import ENGINES
 
 __all__ = ["command"]
@@ -113,10 +114,14 @@ def command(
     Targets are utilizations or conditions: at least (>=) for utilization and jain, at most (<=) for loss, mean_delay,
     p50_delay, p95_delay, p99_delay, max_delay, and, with web transfers, p50_fct, p95_fct, p99_fct.
     """
-    output.check()
+    discipline, _, sized = queue.partition(".")
+    if output.columns:
+        mix = Mix.parse(link, rtt, web_load, packet_size, discipline, sized or BUFFER)
+        output = output.check(mix.scenario("newreno", 1, 1), more=MEASURED)
+    else:
+        output.check()
     if curve is not None:
         check_picture(curve)
-    discipline, _, sized = queue.partition(".")
     with resumable(click.get_current_context(), output.out), progress_bar("size", "answers") as progress:
         sizing = size(
             link,

@@ -63,7 +63,7 @@ def command(
     for name in (x, by):
         if name is not None:
             find_axis(plan.axes, name)
-    output.check(plan.scenario, continues=True)
+    output = output.check(plan.scenario, continues=True)
     with resumable(context, output.out), progress_bar(file, "runs") as progress:
         outcome = sweep_plan(plan, RunOptions(progress=progress, **place), engine=engine, kernel=kernel, out=output.out)
     output.print(outcome, outcome.shown(output.columns, versus))

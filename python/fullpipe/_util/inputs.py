@@ -11,7 +11,7 @@ import math
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from fullpipe._util.plain import Tree
 from fullpipe._util.text import shorten
@@ -19,6 +19,7 @@ from fullpipe.errors import LONGEST_PLACE, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 __all__ = [
     "MOST_CELLS",
@@ -230,7 +231,7 @@ def read_rows(path: str | os.PathLike[str]) -> list[Tree]:
     return rows
 
 
-def table_metadata(path: str | os.PathLike[str]) -> Any:
+def table_metadata(path: str | os.PathLike[str]) -> pq.FileMetaData:
     """Metadata of a Parquet file (``pyarrow.parquet.FileMetaData``).
 
     Raises:
@@ -247,7 +248,7 @@ def table_metadata(path: str | os.PathLike[str]) -> Any:
             raise _wrong(path, f"is not a valid Parquet file: {_first_line(error)}") from None
 
 
-def _metadata(path: str | os.PathLike[str], file: Any) -> Any:
+def _metadata(path: str | os.PathLike[str], file: IO[bytes]) -> pq.FileMetaData:
     import pyarrow.parquet as pq
 
     parquet = pq.ParquetFile(file, thrift_string_size_limit=MOST_CODE_BYTES, thrift_container_size_limit=1_000_000)
@@ -257,7 +258,7 @@ def _metadata(path: str | os.PathLike[str], file: Any) -> Any:
     return metadata
 
 
-def _check_size(path: str | os.PathLike[str], metadata: Any, allowed: int) -> None:
+def _check_size(path: str | os.PathLike[str], metadata: pq.FileMetaData, allowed: int) -> None:
     """Refuses a table by its metadata, before anything is decoded."""
     taken = 8 * metadata.num_rows * metadata.num_columns
     for group in map(metadata.row_group, range(metadata.num_row_groups)):

@@ -11,6 +11,7 @@ __all__ = [
     "hint",
     "html",
     "listed",
+    "number_text",
     "one_line",
     "printable",
     "quoted",
@@ -51,6 +52,12 @@ def shorten(text: str, most: int = LONGEST) -> str:
         return printable(text)
     tail = most // 3
     return f"{printable(text[: most - tail])}...{printable(text[-tail:])}"
+
+
+def number_text(value: float) -> str:
+    """A number as messages show it: a whole one below 10^15 with all digits, another with six."""
+    whole = isinstance(value, int) or (value.is_integer() and abs(value) < 1e15)
+    return str(int(value)) if whole else f"{value:g}"
 
 
 def one_line(text: str, most: int = LONGEST_MESSAGE) -> str:

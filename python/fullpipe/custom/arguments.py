@@ -8,7 +8,7 @@ import sys
 from fullpipe._util.inputs import MOST_OBJECT_BYTES, read_bytes
 from fullpipe._util.plain import Table
 from fullpipe._util.text import listed, quoted
-from fullpipe.custom.declared import declared_in, names_of
+from fullpipe.custom.declared import declared_in, name_of
 from fullpipe.custom.files import load_file
 from fullpipe.custom.library import SUFFIXES, load_library
 from fullpipe.errors import InputError
@@ -29,11 +29,11 @@ def as_algorithm(algorithm: str | Table | type) -> str | Table:
         AlgorithmError: The file raises.
     """
     if isinstance(algorithm, type):
-        names = names_of(algorithm)
-        if not names:
+        name = name_of(algorithm)
+        if name is None:
             kind = algorithm.__name__
             raise InputError(f'class {kind} is not an algorithm; write @fullpipe.algorithm("name") before it')
-        return names[-1]
+        return name
     if isinstance(algorithm, str):
         file = algorithm.partition(":")[0]
         if file.endswith((".py", *SUFFIXES)):

@@ -12,6 +12,7 @@ from dataclasses import field as with_default
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakKeyDictionary
 
 from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed, quoted
@@ -26,7 +27,7 @@ __all__ = [
     "declared_in",
     "identity_of",
     "interpreted",
-    "names_of",
+    "name_of",
     "of_library",
     "own_lines",
     "remember",
@@ -79,6 +80,10 @@ _declared: dict[str, Declared] = {}
 """The classes by their algorithms' names."""
 
 
+_made: WeakKeyDictionary[type, dict[str, tuple[Tree, Again]]] = WeakKeyDictionary()
+"""Declarations of each class by name, also where a later class has replaced it."""
+
+
 def remember(name: str, kind: type, options: Tree, library: str, again: Again) -> None:
     """Keeps a class that has been declared, for `identity_of`, `carried`, and the registry.
 
@@ -90,6 +95,7 @@ def remember(name: str, kind: type, options: Tree, library: str, again: Again) -
         again: Declares the class once more, in this process or another.
     """
     known = _declared[name] = Declared(kind, options, library, again)
+    _made.setdefault(kind, {})[name] = options, again
     first = known.identity()
     if options["compiled"]:
         known.frozen = first
@@ -100,9 +106,18 @@ def remember(name: str, kind: type, options: Tree, library: str, again: Again) -
     algorithms.cache_clear()
 
 
-def names_of(kind: type) -> list[str]:
-    """Names that a class is declared by, the latest last."""
-    return [name for name, known in _declared.items() if known.kind is kind]
+def name_of(kind: type) -> str | None:
+    """Name that a class is declared by, the latest of several; None for a class that is no algorithm.
+
+    A later class may have replaced it, for example that of its own file, if a command or a function loaded the file.
+    The class is then declared again.
+    """
+    names = [name for name, known in _declared.items() if known.kind is kind]
+    if not names and kind in _made:
+        name, (options, again) = list(_made[kind].items())[-1]
+        again(name, kind, options)
+        return name
+    return names[-1] if names else None
 
 
 def declared_in(module: ModuleType) -> dict[str, type]:

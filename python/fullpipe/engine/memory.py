@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from fullpipe.errors import InputError
+from fullpipe.errors import check_range
 from fullpipe.scenario.quantity import read_quantity
 
 __all__ = ["parse_bytes", "share_bytes"]
@@ -33,8 +33,7 @@ def share_bytes(runs: int, memory: int | str | None) -> int | None:
     if together_bytes is None:
         free = [size for size in (_free_of_machine(), _free_of_group()) if size is not None]
         return int(SHARE * min(free) / max(runs, 1)) if free else None
-    if not 1 <= together_bytes <= MOST_BYTES:
-        raise InputError(f"memory of {together_bytes} bytes (allowed: 1 to {MOST_BYTES})")
+    check_range("memory", together_bytes, 1, MOST_BYTES, "bytes")
     return together_bytes // max(runs, 1)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
-from fullpipe.errors import Cancelled, InputError
+from fullpipe.errors import Cancelled, check_range
 
 __all__ = ["MOST_WORKERS", "TICK_S", "check_stop", "count_workers", "in_threads"]
 
@@ -37,8 +37,8 @@ def count_workers(workers: int | None, tasks: int) -> int:
     Raises:
         InputError: The number is not allowed.
     """
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise InputError(f"workers = {workers} (allowed: 1 to {MOST_WORKERS})")
+    if workers is not None:
+        check_range("workers", workers, 1, MOST_WORKERS)
     return max(1, min(workers or _cores(), tasks))
 
 

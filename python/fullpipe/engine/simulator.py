@@ -119,7 +119,7 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
     """Tables of a run in another thread, so that this one can be stopped inside compiled code. Code that never returns
     to the engine runs until the process ends.
     """
-    outcome: list[Any] = []
+    outcome: list[Tree | BaseException] = []
     reached = [0.0]
     heard, ended = threading.Event(), threading.Event()
 
@@ -316,7 +316,7 @@ def _ending(process: Popen[bytes]) -> str:
     return f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
 
 
-def _plain(tables: Any) -> Any:
+def _plain(tables: Tree) -> Tree:
     """Tables and warnings in types that pickle accepts."""
     return {
         name: {key: _sendable(column) for key, column in part.items()} if isinstance(part, dict) else part
@@ -324,7 +324,7 @@ def _plain(tables: Any) -> Any:
     }
 
 
-def _sendable(column: Any) -> Any:
+def _sendable(column: object) -> object:
     return to_numpy(column) if isinstance(column, Column) else column
 
 

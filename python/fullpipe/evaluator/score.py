@@ -23,7 +23,7 @@ from typing import NamedTuple, TypedDict, Unpack, cast
 from fullpipe import _core
 from fullpipe._util.plain import Tree
 from fullpipe.engine.options import RunOptions
-from fullpipe.errors import InputError
+from fullpipe.errors import InputError, check_range
 from fullpipe.evaluator.paths import CANDIDATE, Path, draw, jobs_seed, neighbor, scenario
 from fullpipe.evaluator.sandbox import Contained, Measured, contained, source_of
 from fullpipe.evaluator.static import faults
@@ -135,10 +135,8 @@ def evaluate(
     """
     if not File(path).is_file():
         raise InputError(f"{os.fspath(path)}: is not a file")
-    if stages not in (1, 2):
-        raise InputError(f"stages = {stages} (allowed: 1 or 2)")
-    if paths < 4:
-        raise InputError(f"paths = {paths} (allowed: at least 4)")
+    check_range("stages", stages, 1, 2)
+    check_range("paths", paths, 4)
     if secret is None:
         named = os.environ.get("FULLPIPE_SECRET_FILE")
         secret = File(named).read_bytes() if named else secrets.token_bytes(32)

@@ -14,7 +14,7 @@ from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.comparison import Comparison, Failure
 from fullpipe.experiments.failures import all_done, raise_if_all_failed
 from fullpipe.registry import without_defaults
-from fullpipe.runs.design import Case, Done, Run, error_line
+from fullpipe.runs.design import Case, Done, Run, check_seeds, error_line
 from fullpipe.runs.engines import check_engines
 from fullpipe.runs.measure import name_of, whole
 from fullpipe.runs.notebook import shows_progress
@@ -30,9 +30,6 @@ __all__ = ["Comparison", "compare"]
 
 SEEDS = 5
 """Runs of each algorithm where anything is random and the caller gives no number."""
-
-MOST_SEEDS = 1000
-"""Runs of each algorithm, at most."""
 
 Runs = dict[tuple[str, int], Done]
 """Runs by label and number of the seed, from 0."""
@@ -85,8 +82,8 @@ def compare(
     if len(set(engines)) < len(engines):
         raise InputError(f"an engine is named twice: {listed(engines)}")
     check_engines(engines, kernel)
-    if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
-        raise InputError(f"seeds = {seeds} (allowed: 1 to {MOST_SEEDS})")
+    if seeds is not None:
+        check_seeds(seeds, 1)
     named = None if algorithms is None else [as_algorithm(one) for one in algorithms]
     scenario = Scenario.of(scenario)
     scenarios = _scenarios(scenario, named, engines)

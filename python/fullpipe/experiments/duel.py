@@ -18,7 +18,7 @@ from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.failures import all_done, failed_runs, failures, raise_if_all_failed
 from fullpipe.metrics import column
 from fullpipe.runs.aggregate import Estimate, estimate
-from fullpipe.runs.design import Case, Design, Done, Label, error_line
+from fullpipe.runs.design import Case, Design, Done, Label, check_seeds, error_line
 from fullpipe.runs.engines import check_engines
 from fullpipe.runs.measure import Row, full, name_of
 from fullpipe.runs.notebook import shows_progress
@@ -39,9 +39,6 @@ HALF, AMONG = "half and half", "one among many"
 
 FEWEST_AMONG = 10
 """Flows of the second mix if the scenario has fewer than three."""
-
-SEEDS = (2, 1000)
-"""Smallest and largest number of seeds. Intervals need two."""
 
 
 def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
@@ -112,8 +109,7 @@ def duel(
     labels = [one if isinstance(one, str) else with_params(one) for one in sides]
     if len(labels) != 2 or labels[0] == labels[1]:
         raise InputError(f"a duel requires two different algorithms, got {listed(labels)}")
-    if not SEEDS[0] <= seeds <= SEEDS[1]:
-        raise InputError(f"seeds = {seeds} (allowed: {SEEDS[0]} to {SEEDS[1]})")
+    check_seeds(seeds)
     if buffers is not None and (not buffers or len(set(buffers)) < len(buffers)):
         raise InputError(f"buffers requires at least one value, and each once, got {listed(buffers)}")
     bouts = [Bout(buffer, mix) for buffer in buffers or (None,) for mix in (HALF, AMONG)]

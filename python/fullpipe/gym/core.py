@@ -25,7 +25,7 @@ from fullpipe._util.plain import Tree
 from fullpipe._util.text import quoted
 from fullpipe.engine.memory import share_bytes
 from fullpipe.engine.pool import count_workers
-from fullpipe.errors import InputError, MemoryLimitError, ScenarioError
+from fullpipe.errors import InputError, MemoryLimitError, ScenarioError, check_range
 from fullpipe.gym import actions, features, rewards
 from fullpipe.gym.distribution import Distribution
 from fullpipe.runs.stepwise import EXTERNAL, named_failures, numbered, packet_bits
@@ -78,10 +78,9 @@ class Core:
         self.action = actions.chosen(action)
         self.features = features.chosen(features_of)
         self.reward = rewards.chosen(reward)
-        if history < 1:
-            raise InputError(f"history = {history} (allowed: at least 1)")
-        if max_steps is not None and max_steps < 1:
-            raise InputError(f"max_steps = {max_steps} (allowed: at least 1)")
+        check_range("history", history, 1)
+        if max_steps is not None:
+            check_range("max_steps", max_steps, 1)
         self.history, self.max_steps = history, max_steps
         self.fixed_s, self.rtts = _interval(interval)
         self.names = _learners(self.distribution.scenario, several)

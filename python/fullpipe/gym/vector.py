@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from fullpipe._util.text import quoted
-from fullpipe.errors import InputError
+from fullpipe.errors import InputError, check_range
 from fullpipe.gym.core import Core, Source
 from fullpipe.gym.env import observation_space
 from fullpipe.gym.rewards import Reward
@@ -62,8 +62,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         workers: int | None = None,
     ) -> None:
-        if num_envs < 1:
-            raise InputError(f"num_envs = {num_envs} (allowed: at least 1)")
+        check_range("num_envs", num_envs, 1)
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError:

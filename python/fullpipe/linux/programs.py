@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fullpipe import _core
 from fullpipe._util.plain import Table, Tree
@@ -177,13 +177,13 @@ def complete(algorithm: str, given: Table) -> Tree:
     return {name: param["default"] for name, param in params.items()} | dict(given)
 
 
-def _refusal(param: Table, value: Any, whole: bool) -> str | None:
+def _refusal(param: Table, value: object, whole: bool) -> str | None:
     """Allowed values by the registry, if `value` is not allowed."""
     if param["kind"] == "flag":
         return None if value in (True, False) else "true, false"
     least, most, unit = param["min"], param["max"], param["unit"]
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and least <= value <= most and (not whole or value == int(value)):
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if least <= number <= most and (not whole or number == int(number)):
         return None
     return f"{'whole ' * whole}numbers from {least:g} to {most:g}{f' {unit}' if unit != '1' else ''}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.plain import Tree
 from fullpipe.measurements.schema import Builder, Measurement
@@ -11,6 +11,8 @@ from fullpipe.runs.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pyarrow as pa
 
 __all__ = ["from_result", "read_own"]
 
@@ -59,7 +61,7 @@ def from_result(result: Result, file: str = "") -> Measurement:
 
 def _sizes(resolved: Tree) -> tuple[int, int]:
     """Bytes of a full packet, and of its headers, which are those of an ACK."""
-    sizes: list[Any] = [resolved.get(key) for key in ("packet_size", "ack_size")]
+    sizes: list[object] = [resolved.get(key) for key in ("packet_size", "ack_size")]
     packet, ack = (value if isinstance(value, int | float) else None for value in sizes)
     return int(packet or 1500), int(ack or 40)
 
@@ -111,7 +113,7 @@ def _add_links(builder: Builder, result: Result, resolved: Tree) -> None:
         )
 
 
-def _rows(table: Any) -> Iterator[Tree]:
+def _rows(table: pa.Table) -> Iterator[Tree]:
     for batch in table.to_batches(10_000):
         yield from batch.to_pylist()
 

@@ -300,7 +300,7 @@ def _span(*tables: pa.Table) -> float | None:
     return max(times) - min(times) if times else None
 
 
-def _ends(column: Any) -> Iterator[float]:
+def _ends(column: pa.ChunkedArray[pa.Scalar[pa.DataType]]) -> Iterator[float]:
     if len(column):
         import pyarrow.compute as pc
 

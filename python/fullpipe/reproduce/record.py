@@ -26,7 +26,7 @@ from fullpipe.reproduce.item import Item, Results, elsewhere, expected, notes
 from fullpipe.reproduce.prose import filled
 from fullpipe.reproduce.provenance import build, machine, now
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.design import Case, Run
+from fullpipe.runs.design import Case, Run, check_seeds
 from fullpipe.runs.engines import ENGINES, check_engines
 from fullpipe.runs.measure import Row, name_of, whole
 from fullpipe.runs.result import TABLES, Result
@@ -48,9 +48,6 @@ RECORD = "item.json"
 
 MEASURED = "measured.csv"
 """File with the measured values."""
-
-MOST_SEEDS = 1000
-"""Most repetitions of an item."""
 
 
 @dataclass(frozen=True)
@@ -281,8 +278,7 @@ def reproduce_all(
         Exception: First failure of a run; the others are stopped.
     """
     check_engines([engine], kernel)
-    if not 1 <= seeds <= MOST_SEEDS:
-        raise InputError(f"seeds = {seeds} (allowed: 1 to {MOST_SEEDS})")
+    check_seeds(seeds, 1)
     variants = [Variant.of(item, quick, engine, kernel, seeds) for item in items]
     for variant in variants:
         expected(variant.item.id, quick=variant.quick)  # refuses wrong data before the runs

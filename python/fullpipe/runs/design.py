@@ -6,17 +6,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fullpipe.errors import check_range
+
 if TYPE_CHECKING:
     from fullpipe.runs.measure import Row
     from fullpipe.scenario import Scenario
 
-__all__ = ["Case", "Design", "Done", "Label", "Run", "error_line"]
+__all__ = ["MOST_SEEDS", "Case", "Design", "Done", "Label", "Run", "check_seeds", "error_line"]
 
 Label = str | int | float | bool | None
 """Value of a label: a cell of the column that it is in."""
 
+MOST_SEEDS = 1000
+"""Runs of a scenario, at most."""
+
 METRICS = "fullpipe.runs.measure:metrics"
 """Function that measures all metrics of a run."""
+
+
+def check_seeds(seeds: int, least: int = 2) -> None:
+    """Refuses a number of seeds that is not allowed; confidence intervals need two.
+
+    Raises:
+        InputError: The number is not allowed.
+    """
+    check_range("seeds", seeds, least, MOST_SEEDS)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from fullpipe._core import figure_names
@@ -135,7 +135,7 @@ CLIENT = (*("request_completion_s", "startup_s", "stall_s", "rebuffer_ratio", "m
 """Metrics of requests and of videos; of several flows the mean."""
 
 
-def find_metric(name: str, known: Sequence[str] | None = None) -> str:
+def find_metric(name: str, known: Collection[str] | None = None) -> str:
     """The name, if it is a known metric; before a run, a metric of any scenario.
 
     Raises:

@@ -4,7 +4,7 @@ as ``groups.call.goodput_bps``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from fullpipe._util.plain import Tree
@@ -63,12 +63,16 @@ def by_group(runs: pa.Table, labels: Sequence[str]) -> pa.Table | None:
     return table.select([*labels, "run", "seed", "group", *shown])
 
 
-def check_metrics(names: Sequence[str], scenario: Tree, *, groups: bool = True) -> None:
-    """Refuses, before a run, metrics that no run of the scenario has.
+def check_metrics(
+    names: Sequence[str], scenario: Tree, *, more: Collection[str] = (), groups: bool = True
+) -> list[str]:
+    """Names of metrics in the row of a run, after a check before the run that it can have them. For example,
+    ``links.bottleneck.loss_rate`` is ``loss_rate``.
 
     Args:
         names: The metrics.
         scenario: Keys of the scenario.
+        more: Further metrics of the experiment.
         groups: Whether groups have the names of the scenario, if all flows have one. An experiment may change the
             default, which is the algorithm's name.
 
@@ -77,14 +81,19 @@ def check_metrics(names: Sequence[str], scenario: Tree, *, groups: bool = True) 
     """
     tables = {key: scenario.get(key, []) for key in ("links", "flows", "udp", "web")}
     known = {key: [str(table.get("name") or i) for i, table in enumerate(rows)] for key, rows in tables.items()}
-    flows, plain = known.pop("flows"), known["links"].pop(bottleneck_of(known["links"]))
+    for kind in ("udp", "web"):  # a single source without a name is the sum over all sources
+        known[kind] = [] if known[kind] == ["0"] and "name" not in tables[kind][0] else known[kind]
+    flows, bottleneck = known.pop("flows"), known["links"][bottleneck_of(known["links"])]
     if groups and all("name" in table for table in tables["flows"]):
         known["groups"] = flows
+    found = []
     for name in names:
-        kind, _, own = metric(find_metric(name)).scope.partition(".")
+        scope = "" if name in more else metric(find_metric(name)).scope
+        kind, _, own = scope.partition(".")
         if own and kind in known and own not in known[kind]:
-            bare = [name.rpartition(".")[2]] if (kind, own) == ("links", plain) else []
-            raise InputError(unknown("metric", name, (*bare, *(f"{kind}.{each}.METRIC" for each in known[kind]))))
+            raise InputError(unknown("metric", name, (f"{kind}.{each}.METRIC" for each in known[kind])))
+        found.append(name.removeprefix(f"links.{bottleneck}."))
+    return found
 
 
 def _scopes(runs: pa.Table) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fullpipe import _core
 from fullpipe._util.text import listed, quoted
 from fullpipe.engine.memory import share_bytes
-from fullpipe.errors import AlgorithmError, FullpipeError, InputError, MemoryLimitError, ScenarioError
+from fullpipe.errors import AlgorithmError, FullpipeError, InputError, MemoryLimitError, ScenarioError, check_range
 from fullpipe.runs.result import Result
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity, read_quantity
@@ -185,14 +185,14 @@ class Simulation:
         """
         if flow not in self._external:
             raise InputError(f"flow {flow} is not external (allowed: {listed(map(str, self._external)) or 'none'})")
-        if cwnd is not None and not 1 <= cwnd <= MOST_CWND:
-            raise InputError(f"cwnd = {cwnd:g} packets (allowed: 1 to {MOST_CWND:.0f})")
+        if cwnd is not None:
+            check_range("cwnd", cwnd, 1, MOST_CWND, "packets")
         rate = None
         if pacing_rate is not None:
             text = isinstance(pacing_rate, str)
             bps = read_quantity("pacing_rate", str(pacing_rate), "bit/s", '"10 Mbit/s"') if text else float(pacing_rate)
             if not bps > 0:
-                raise InputError(f"pacing_rate = {bps:g} bit/s (allowed: above 0)")
+                raise InputError(f"pacing_rate must be above 0 bit/s, got {bps:g}")
             rate = min(bps / self._packet_bits, 1e12)
         self._steps.set(flow, None if cwnd is None else float(cwnd), rate)
 

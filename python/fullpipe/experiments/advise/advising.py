@@ -14,7 +14,7 @@ from fullpipe.errors import InputError, check_several
 from fullpipe.experiments.advise.advice import PRESENT, Advice
 from fullpipe.experiments.advise.services import MEASURED, services_of
 from fullpipe.registry import queues as known_queues
-from fullpipe.runs.design import Case, Design
+from fullpipe.runs.design import Case, Design, check_seeds
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.results import table_of
 from fullpipe.runs.runner import Runner
@@ -38,9 +38,6 @@ ACTIVE: Mapping[str, Mapping[str, object]] = {
     "cake": {"name": "cake"},
 }
 """Active queues by name, as the kernel has them where that is a choice."""
-
-MOST_SEEDS = 1000
-"""Runs of each queue, at most."""
 
 
 @shows_progress("runs")
@@ -83,8 +80,7 @@ def advise(
         Cancelled: ``stop`` was set.
     """
     check_several("queues", queues)
-    if not 2 <= seeds <= MOST_SEEDS:
-        raise InputError(f"seeds = {seeds} (allowed: 2 to {MOST_SEEDS})")
+    check_seeds(seeds)
     scenario = Scenario.of(scenario)
     name = _link(scenario, link)
     candidates = _candidates(scenario, name, _chosen(queues))

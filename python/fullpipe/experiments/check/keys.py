@@ -137,8 +137,8 @@ class Table:
         if not fits(value):
             raise self.wrong(key, f"{quoted(value)} (allowed: {allowed})")
         if isinstance(value, int | float) and not known.least <= value <= known.most:
-            span = f"{known.least:g} to {known.most:g}" if known.least < known.most else f"{known.least:g}"
-            raise self.wrong(key, f"{value} (allowed: {span})")
+            allowed = f"in [{known.least:g}, {known.most:g}]" if known.least < known.most else f"{known.least:g}"
+            raise self.wrong(key, f"must be {allowed}, got {value}")
 
 
 def _is_number(value: object) -> bool:

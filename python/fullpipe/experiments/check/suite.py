@@ -233,14 +233,14 @@ def _most_seeds(top: Table) -> int:
     if "max_seeds" not in top:
         return max(int(top["max_seeds"]), int(top["seeds"]))
     if top["max_seeds"] < top["seeds"]:
-        raise top.wrong("max_seeds", f"{top['max_seeds']} (allowed: seeds = {top['seeds']} at least)")
+        raise top.wrong("max_seeds", f"must be at least {top['seeds']}, as seeds, got {top['max_seeds']}")
     return int(top["max_seeds"])
 
 
 def _time_limit(top: Table) -> float | None:
     limit_s = top.quantity("time_limit", "s")
     if limit_s is not None and limit_s <= 0:
-        raise top.wrong("time_limit", f"{limit_s:g} s (allowed: above 0)")
+        raise top.wrong("time_limit", f"must be above 0 s, got {limit_s:g}")
     return limit_s
 
 

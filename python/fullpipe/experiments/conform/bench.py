@@ -147,13 +147,15 @@ def simulated_by(program: str) -> Callable[[Table], Series]:
     return simulate
 
 
-def _series(columns: Any, metrics: Any) -> Series:
+def _series(columns: object, metrics: object) -> Series:
     """Series of a flow, whose columns are numbers, as many in each.
 
     Raises:
         ValueError: They are not.
     """
-    lists = list(columns.values()) if isinstance(columns, dict) and isinstance(metrics, dict) else []
+    if not isinstance(columns, dict) or not isinstance(metrics, dict):
+        raise ValueError
+    lists = list(columns.values())
     lengths = {len(values) for values in lists if isinstance(values, list)}
     numbers = all(isinstance(value, int | float | None) for values in lists for value in values)
     if len(lengths) != 1 or not numbers or not {"t_s", "cwnd_packets"} <= columns.keys():

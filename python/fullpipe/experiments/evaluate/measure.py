@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from fullpipe._util.plain import Tree
 from fullpipe.engine import tables
 from fullpipe.runs.aggregate import percentile
 from fullpipe.scenario.quantity import Quantity
@@ -14,11 +15,15 @@ from fullpipe.scenario.quantity import Quantity
 if TYPE_CHECKING:
     from fullpipe.runs.result import Result
 
-__all__ = ["MEASURES", "Row", "back_to", "metrics", "most_lost", "percentile", "settled"]
+__all__ = ["MEASURES", "Row", "back_to", "columns", "metrics", "most_lost", "percentile", "settled"]
 
 Row = dict[str, float | None]
 
 OF_LINK = ("utilization", "p50_queueing_delay_s", "p95_queueing_delay_s", "p99_queueing_delay_s", "max_queue_packets")
+OF_RUN = (
+    *(*OF_LINK, "arrived_packets", "dropped_packets", "loss_rate", "mark_rate", "worst_loss_rate"),
+    *("jain_index", "min_max", "starved_flows"),
+)
 OF_GROUP = ("goodput_bps", "jain_index", "mean_rtt_s", "p50_rtt_s", "p95_rtt_s", "retransmits", "timeouts")
 
 BREAKER_S = 10.0
@@ -189,6 +194,31 @@ MEASURES: Mapping[str, Callable[[Result], Row]] = {
     "latecomer": latecomer,
 }
 """Functions that turn a run into its row, by the name that a test case gives."""
+
+
+ADDED: Mapping[str, Sequence[str]] = {
+    "metrics": (),
+    "transfer": ("completion_s",),
+    "call": ("audio.p95_frame_delay_s", "video.p95_frame_delay_s", "video.frame_loss_rate"),
+    "camps": tuple(f"{camp}.{name}" for camp in ("victim", "other") for name in ("goodput_bps", "p95_completion_s")),
+    "upturn": ("ramp_s",),
+    "start_up": ("start_up_s", "start_up_loss_rate"),
+    "latecomer": ("settle_s",),
+}
+"""Columns that a function of `MEASURES` has in addition to those of `metrics`."""
+
+
+def columns(measure: str, tree: Tree) -> list[str]:
+    """Columns in the row of a scenario's run.
+
+    Args:
+        measure: A name of `MEASURES`.
+        tree: Keys of the scenario.
+    """
+    groups = {flow["name"]: "size" in flow for flow in tree.get("flows", ())}
+    done = [f"p{part}_completion_s" for part in (50, 95, 99)]
+    names = [f"{name}.{key}" for name, ends in groups.items() for key in (*OF_GROUP, *(done if ends else ()))]
+    return [*OF_RUN, *names, *(["udp.loss_rate"] if "udp" in tree else []), *ADDED[measure]]
 
 
 def most_lost(times: Sequence[float], arrived: Sequence[float], dropped: Sequence[float]) -> float | None:

@@ -23,19 +23,18 @@ from fullpipe.experiments.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Set
 from fullpipe.experiments.evaluate.cells import CELLS
 from fullpipe.experiments.evaluate.criteria import CRITERIA
 from fullpipe.experiments.evaluate.judging import Runs, judge_cell, unclear
+from fullpipe.experiments.evaluate.measure import columns
 from fullpipe.experiments.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows
 from fullpipe.experiments.evaluate.statement import Statement
 from fullpipe.experiments.evaluate.work import Work, needed, open_store
 from fullpipe.runs import engines
 from fullpipe.runs.cluster import check_scheduler
+from fullpipe.runs.design import check_seeds
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 
-__all__ = ["PROFILES", "Plan", "Profile", "evaluate", "plan"]
-
-SEEDS = (2, 1000)
-"""Smallest and largest number of seeds."""
+__all__ = ["PROFILES", "Plan", "Profile", "evaluate", "metrics_of", "plan"]
 
 MORE_SEEDS = 10
 """Seeds added where the verdict is inconclusive."""
@@ -277,6 +276,28 @@ def plan(
     return Plan(runs, kept, packets, asked.how.seeds, asked.how.most, *there)
 
 
+def metrics_of(
+    algorithm: str | Mapping[str, object] | type,
+    *,
+    profile: str = "quick",
+    only: Sequence[str] | None = None,
+    statement: Statement | None = None,
+) -> list[str]:
+    """Metrics in the runs of a card.
+
+    Raises:
+        ScenarioError: An algorithm or parameter is unknown.
+        InputError: A profile, section, or test case is unknown.
+    """
+    asked = _asked(as_algorithm(algorithm), profile, only, None, None, statement)
+    trees = {
+        (cell.measure, setting, role): tree
+        for cell, setting in asked.counts
+        for role, tree in cell.roles(setting, asked.candidate, asked.deployed).items()
+    }
+    return list(dict.fromkeys(name for (measure, *_), tree in trees.items() for name in columns(measure, tree)))
+
+
 for _name, _value in (("plan", plan), ("Statement", Statement)):
     setattr(evaluate, _name, _value)  # fullpipe.evaluate.plan(...), fullpipe.evaluate.Statement
 
@@ -300,8 +321,7 @@ def _asked(
         raise InputError(unknown("profile", profile, PROFILES))
     how = PROFILES[profile]
     if seeds is not None:
-        if not SEEDS[0] <= seeds <= SEEDS[1]:
-            raise InputError(f"seeds = {seeds} (allowed: {SEEDS[0]} to {SEEDS[1]})")
+        check_seeds(seeds)
         how = Profile(how.level, seeds, seeds)
     label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
     candidate = Party(label, algorithm, flow_keys or {})

@@ -87,7 +87,7 @@ def explain(
     """
     budget_s = read_quantity("budget", budget, "s", '"60 s"')
     if budget_s <= 0:
-        raise InputError(f"budget = {budget} (allowed: more than 0 s)")
+        raise InputError(f"budget must be above 0 s, got {budget}")
     if len(files) != 1:
         raise InputError(f"explain takes one measurement, got {len(files)}; joining of files is not supported yet")
     if out is not None:

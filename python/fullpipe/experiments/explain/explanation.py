@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from fullpipe.experiments.explain.observation import Trace
+    from fullpipe.experiments.explain.observation import Trace, Values
     from fullpipe.measurements import Measurement
     from fullpipe.plots.spec import Panel, Plot
 
@@ -198,7 +198,7 @@ class Explanation(Results):
         return f"<Explanation of {', '.join(self.files)}: {'explained' if self.explained else 'not explained'}>"
 
 
-def _line(trace: Trace, name: str, grid: Any, width: float) -> Any:
+def _line(trace: Trace, name: str, grid: Values, width: float) -> Values:
     if name == "goodput_bps":
         later, before = (np.interp(grid + move, trace.acked_at, trace.acked) for move in (0.0, -width))
         return 8 * (later - before) / width

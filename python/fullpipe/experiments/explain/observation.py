@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,7 +221,7 @@ def _means(at: Values, values: Values, edges: Values) -> Values:
 
 def _series(rows: Sequence[Tree], key: str, start: float) -> tuple[Values, Values]:
     found = [(row["t_s"] - start, row[key]) for row in rows if row[key] is not None]
-    table: Any = np.array(found, dtype=float).reshape(-1, 2)
+    table = np.array(found, dtype=float).reshape(-1, 2)
     return table[:, 0], table[:, 1]
 
 

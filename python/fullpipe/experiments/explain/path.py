@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -173,7 +172,7 @@ def _sampled(trace: Trace, seen: Observation, offset_s: float, duration_s: float
     """Metrics of a trace at the times of the measurement, and after ``offset_s``."""
     want = seen.trace
 
-    def at(times: Values, known_at: Values, known: Values) -> Any:
+    def at(times: Values, known_at: Values, known: Values) -> Values:
         if not len(known) or not len(times):
             return np.empty(0)
         return known[np.clip(np.searchsorted(known_at, times + offset_s, side="right") - 1, 0, len(known) - 1)]

@@ -14,7 +14,7 @@ from fullpipe._util.plain import Table
 from fullpipe._util.text import with_params
 from fullpipe.custom.arguments import as_algorithm
 from fullpipe.engine.options import Progress, RunOptions
-from fullpipe.errors import InputError
+from fullpipe.errors import InputError, check_range
 from fullpipe.experiments.search.found import Search
 from fullpipe.experiments.search.objective import FEASIBLE, Objective, Sample, measured
 from fullpipe.experiments.search.optimizer import Fitness, maximize
@@ -111,9 +111,9 @@ def search(
         raise InputError("budget conflicts with evaluations")
     budget_s = None if evaluations is not None else read_quantity("budget", budget or "60 s", "s", '"60 s"')
     if budget_s is not None and budget_s <= 0:
-        raise InputError(f"budget = {budget} (allowed: more than 0 s)")
-    if evaluations is not None and not 1 <= evaluations <= LARGEST:
-        raise InputError(f"evaluations = {evaluations} (allowed: 1 to {LARGEST})")
+        raise InputError(f"budget must be above 0 s, got {budget}")
+    if evaluations is not None:
+        check_range("evaluations", evaluations, 1, LARGEST)
     objective = Objective(maximize, as_algorithm(algorithm), as_algorithm(against), beyond_standard)
     objective.check()
     space = Space.of(bounds or {})

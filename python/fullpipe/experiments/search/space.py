@@ -179,6 +179,12 @@ def tidy(point: Point) -> dict[str, float]:
     return {**point, "period": 10.0} if point["swing"] == 1 else dict(point)
 
 
+def example(bounds: Mapping[str, str]) -> Scenario:
+    """Network in the middle of the bounds, with both groups of flows."""
+    space = Space.of(bounds)
+    return network(space.point([0.5] * len(space.free)), (("tested", "newreno"), ("other", "newreno")))
+
+
 def network(point: Point, roles: Iterable[Role]) -> Scenario:
     """Scenario of a point, with the flows of some roles.
 

@@ -111,7 +111,7 @@ class Mix:
         if mix.rtt_min_s > mix.rtt_max_s:
             raise InputError(f"rtt = {quoted(rtt)}: the shorter RTT comes first")
         if not 0 <= web_load < 1:
-            raise InputError(f"web_load = {web_load:g} (allowed: 0 to less than 1)")
+            raise InputError(f"web_load must be in [0, 1), got {web_load:g}")
         if mix.bdp_packets < 1:
             raise InputError(f"rate = {quoted(rate)}, rtt = {quoted(rtt)}: the pipe holds less than a packet")
         mix.scenario("newreno", 1, 1)

@@ -18,7 +18,7 @@ from fullpipe._util.text import file_name, listed, quoted, with_params
 from fullpipe.engine.memory import share_bytes
 from fullpipe.engine.options import RunOptions
 from fullpipe.engine.pool import check_stop, count_workers, in_threads
-from fullpipe.errors import InputError, check_several
+from fullpipe.errors import InputError, check_range, check_several
 from fullpipe.experiments.recommendation import Recommendation
 from fullpipe.experiments.sizing.advice import recommend
 from fullpipe.experiments.sizing.mix import BUFFER, Mix
@@ -30,7 +30,7 @@ from fullpipe.experiments.sizing.target import Condition, Metrics, Target, check
 from fullpipe.runs import design
 from fullpipe.runs.aggregate import estimate
 from fullpipe.runs.cluster import connected
-from fullpipe.runs.design import Run
+from fullpipe.runs.design import Run, check_seeds
 from fullpipe.runs.engines import ENGINES, check_engines
 from fullpipe.runs.measure import Row
 from fullpipe.runs.notebook import shows_progress
@@ -480,9 +480,6 @@ def _check(flows: Sequence[int], algorithms: Sequence[str], seeds: int, precisio
         if len(set(values)) < len(values):
             raise InputError(f"{name}: one is named twice: {listed(values)}")
     for count in flows:
-        if not 1 <= count <= MOST_FLOWS:
-            raise InputError(f"flows = {count} (allowed: 1 to {MOST_FLOWS})")
-    if not 2 <= seeds <= 1000:
-        raise InputError(f"seeds = {seeds} (allowed: 2 to 1000)")
-    if not 0.001 <= precision <= 1:
-        raise InputError(f"precision = {precision:g} (allowed: 0.001 to 1)")
+        check_range("flows", count, 1, MOST_FLOWS)
+    check_seeds(seeds)
+    check_range("precision", precision, 0.001, 1)

@@ -99,7 +99,7 @@ class Target:
         alone = _number(target)
         if alone is not None:
             if not 0 < alone < 1:
-                raise InputError(f"target = {alone:g} (allowed: above 0, below 1; 0.98 for 98 %)")
+                raise InputError(f"target must be in (0, 1), got {alone:g}: write 0.98 for 98 %")
             text = f"{alone:g}"
             return cls(text, (Condition(MEASURES["utilization"], alone, f"utilization >= {text}"),))
         parts = [part.strip() for part in str(target).split(",") if part.strip()]

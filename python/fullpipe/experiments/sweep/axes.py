@@ -252,7 +252,7 @@ def _by_step(low: Real, high: Real, step: Real) -> list[Real]:
 
 def _by_count(low: Real, high: Real, count: Value, scale: str) -> list[Real]:
     if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MOST_VALUES:
-        raise ValueError(f"'count' = {count!r} (allowed: 2 to {MOST_VALUES})")
+        raise ValueError(f"'count' must be in [2, {MOST_VALUES}], got {count!r}")
     if scale == "linear":
         return [low + (high - low) * i / (count - 1) for i in range(count)]
     if low <= 0:
