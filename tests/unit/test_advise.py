@@ -12,8 +12,10 @@ import pytest
 import fullpipe
 from conftest import Program
 from fullpipe import Advice, InputError, Scenario
+from fullpipe.experiments.advise.mixes import USERS, mix
 from fullpipe.experiments.advise.services import Service, measured, services_of, shortfall
 from fullpipe.experiments.recommendation import Buffer
+from fullpipe.experiments.sizing.synchrony import SYNCHRONIZED
 
 MIX: dict[str, Any] = {
     "duration": "8 s",
@@ -147,6 +149,91 @@ def test_a_tie_is_called_a_tie() -> None:
 
 def test_loss_above_one_percent_has_a_warning() -> None:
     assert advice(CLEAR, loss=0.011).recommendation.warnings == ("the link loses 1.1 % of the packets, more than 1 %.",)
+
+
+def test_synchronized_flows_have_a_warning() -> None:
+    found = advice(CLEAR)
+    found.correlation = 0.31
+    (said,) = found.recommendation.warnings
+    assert said.startswith("the flows are synchronized: their windows have a correlation of 0.31.")
+    alone = {**MIX, "flows": MIX["flows"][1:2], "web": []}
+    assert fullpipe.advise(alone, queues=["drop-tail"], seeds=2).correlation is None
+
+
+def test_two_equal_flows_over_a_drop_tail_queue_are_synchronized() -> None:
+    equal = {**MIX, "duration": "20 s", "flows": [{"algorithm": "newreno", "count": 2}], "udp": [], "web": []}
+    found = fullpipe.advise(equal, queues=["drop-tail"], seeds=2)
+    assert found.correlation is not None
+    assert found.correlation > SYNCHRONIZED
+    assert "synchronized" in found.recommendation.text()
+
+
+def test_calls_are_counted_in_runs_where_all_stay_under_50_ms() -> None:
+    rows = [("drop-tail", 1, 8e6, 0.049), ("drop-tail", 2, 8e6, 0.051), ("ared", 1, 8e6, 0.05), ("ared", 2, 8e6, 0.05)]
+    found = advice(rows)
+    assert found.calls == {"drop-tail": 0.5, "ared": 1.0}
+    assert found.best == "drop-tail"
+    assert "Calls stay under 50 ms (99 % of their frames) in 50 % of the runs." in found.recommendation.cost
+    assert json.loads(found.to_json())["calls"] == found.calls
+
+
+def test_a_mix_is_scaled_to_the_link_and_its_users() -> None:
+    """The home has 5 users, 2 downloads, one call, and 5 web users; 250 packets at 20 Mbit/s."""
+    tree = mix("40 Mbit/s", rtt="30 ms", users=10).to_dict()
+    (link,) = tree["links"]
+    assert (link["rate"], link["delay"], link["buffer"]) == ("40 Mbit/s", "0.015 s", "500 packets")
+    assert [flow.get("count", 1) for flow in tree["flows"]] == [4, 2, 2, 2]
+    assert (tree["udp"][0]["count"], tree["web"][0]["sessions"]) == (2, 10)
+    alone = mix("20 Mbit/s", users=1, buffer="1 BDP").to_dict()
+    assert [flow["count"] for flow in alone["flows"]] == [1, 1, 1, 1]
+    assert (alone["web"][0]["sessions"], alone["links"][0]["buffer"]) == (1, "1 BDP")
+    half = mix("5 Gbit/s", name="backbone", users=2500).to_dict()
+    assert (half["flows"][0]["count"], half["web"][0]["transfers_per_second"]) == (2500, 1250)
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_each_mix_has_a_link_with_a_rate(name: str) -> None:
+    assert mix("1 Gbit/s", name=name).to_dict()["links"][0]["rate"] == "1 Gbit/s"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "requires FILE or --rate"),
+        (["--rate", "20"], "rate requires a value with a unit, e.g. '50 Mbit/s', got '20'"),
+        (["--rate", "20 Mbit/s", "--rtt", "4"], "rtt requires a value with a unit, e.g. '40 ms', got '4'"),
+        (["--rate", "20 Mbit/s", "--users", "0"], "users must be in [1, 100000], got 0"),
+        (["--rate", "20 Mbit/s", "--mix", "hom"], "unknown mix 'hom'; did you mean 'home'?"),
+        (["--rate", "20 Mbit/s", "--buffer", "much"], "buffer"),
+        (["mix.toml", "--rate", "20 Mbit/s"], "--rate conflicts with FILE"),
+        (["mix.toml", "--users", "2"], "--users requires --rate"),
+    ],
+)
+def test_options_of_a_link_are_checked(program: Program, arguments: list[str], said: str) -> None:
+    done = program("advise", *arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
+
+
+def test_the_command_makes_a_scenario_from_a_rate(program: Program) -> None:
+    options = [
+        "--rtt",
+        "20 ms",
+        "--users",
+        "1",
+        "--duration",
+        "11 s",
+        "--queues",
+        "drop-tail",
+        "--seeds",
+        "2",
+        "--json",
+    ]
+    done = program("advise", "--rate", "10 Mbit/s", *options)
+    found = json.loads(done.stdout)
+    assert found["scenario"]["links"][0]["rate"] == "10 Mbit/s"
+    assert found["scenario"]["duration"] == "11 s"
+    assert next(iter(found["queues"])) == "as it is: drop-tail, 125 packets"
 
 
 def test_the_plot_fills_the_marks_that_no_queue_beats() -> None:

@@ -115,7 +115,7 @@ def test_json_and_tables_have_the_recommendation() -> None:
         ({"name": "pie", "variant": "linux"}, "pie limit 49 target 15000us tupdate 15000us alpha 2 beta 20 noecn"),
         (
             {"name": "fq-pie", "variant": "linux"},
-            "fq_pie limit 49 memory_limit 2147483648 flows 1024 quantum 1514 target 15000us tupdate 15000us",
+            "fq_pie limit 49 flows 1024 quantum 1514 target 15000us tupdate 15000us",
         ),
         ({"name": "dualpi2"}, "dualpi2 limit 49 target 15000us"),
         ("ared", None),

@@ -9,14 +9,12 @@ from pathlib import Path
 import click
 
 from fullpipe._cli.output import print_table
+from fullpipe._util.examples import examples
 from fullpipe._util.files import check_directory
 from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
 
 __all__ = ["command"]
-
-PLACES = (Path(__file__).parents[1] / "examples", Path(__file__).parents[3])
-"""Directory that has the folders, in a wheel and in a clone."""
 
 FOLDERS = ("scenarios", "examples", "notebooks")
 """Folders that the documentation uses."""
@@ -33,7 +31,7 @@ def command(out: str | None) -> None:
     DIR gets the folders `scenarios`, `examples` (algorithms and checks), and `notebooks`. Commands of the
     documentation work in DIR, e.g. `fullpipe run scenarios/small-link.toml`.
     """
-    place = next(place for place in PLACES if (place / "scenarios").is_dir())
+    place = examples()
     if out is not None:
         _copy(place, out)
         click.echo(f"{out}: {', '.join(FOLDERS)}")

@@ -15,7 +15,7 @@ from fullpipe._util.text import quoted
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.scenario import MOST_BYTES, Scenario, parse, read_text
 
-__all__ = ["STANDARD_INPUT", "changes_of", "changing", "load", "named", "scenario_options", "text_of"]
+__all__ = ["STANDARD_INPUT", "change_options", "changes_of", "changing", "load", "named", "scenario_options", "text_of"]
 
 STANDARD_INPUT = "-"
 """File name that stands for standard input."""
@@ -28,6 +28,11 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 def scenario_options(command: Command) -> Command:
     """The argument FILE and the options that change its keys: ``file``, ``settings``, ``duration``."""
+    return click.argument("file", shell_complete=files)(change_options(command))
+
+
+def change_options(command: Command) -> Command:
+    """Options that change keys of a scenario: ``settings``, ``duration``."""
     command = click.option("--duration", metavar="TIME", help="Duration instead of the scenario's, e.g. '60 s'.")(
         command
     )
@@ -41,14 +46,13 @@ def scenario_options(command: Command) -> Command:
         callback=_load_code,
         help="Load FILE.py, FILE.so, or FILE.so:NAME first, so that the scenario can use its algorithms.",
     )(command)
-    command = click.option(
+    return click.option(
         "--set",
         "settings",
         multiple=True,
         metavar="KEY=VALUE",
         help="Set a key by its path, e.g. links.bottleneck.buffer='0.5 BDP'; an empty value removes the key.",
     )(command)
-    return click.argument("file", shell_complete=files)(command)
 
 
 def _load_code(_context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> None:

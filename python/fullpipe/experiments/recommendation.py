@@ -106,7 +106,15 @@ def tc_line(link: Table, packet_bytes: int) -> str | None:
         found = queues.advised(queue, queues.Line.of(link, packet_bytes))
     except queues.Refusal:
         return None
-    return f"tc qdisc replace dev {INTERFACE} root {' '.join((found.kind, *found.words))}"
+    return f"tc qdisc replace dev {INTERFACE} root {' '.join((found.kind, *_without_memory(found.words)))}"
+
+
+def _without_memory(words: Sequence[str]) -> list[str]:
+    """Words without the memory limit, which only a comparison with the simulator needs; the kernel's default suits."""
+    if "memory_limit" not in words:
+        return list(words)
+    at = words.index("memory_limit")
+    return [*words[:at], *words[at + 2 :]]
 
 
 def joined(parts: Sequence[str]) -> str:

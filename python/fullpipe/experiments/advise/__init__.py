@@ -2,5 +2,6 @@
 
 from fullpipe.experiments.advise.advice import Advice
 from fullpipe.experiments.advise.advising import advise
+from fullpipe.experiments.advise.mixes import mix
 
-__all__ = ["Advice", "advise"]
+__all__ = ["Advice", "advise", "mix"]

@@ -14,7 +14,14 @@ from fullpipe._util.files import readable
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.plain import Table
 from fullpipe.experiments.advise.services import Service, shortfall
-from fullpipe.experiments.advise.words import assumptions_of, certainty_of, cost_of, warnings_of
+from fullpipe.experiments.advise.words import (
+    CALL_LIMIT_S,
+    assumptions_of,
+    calls_of,
+    certainty_of,
+    cost_of,
+    warnings_of,
+)
 from fullpipe.experiments.recommendation import Buffer, Recommendation, tc_line
 from fullpipe.linux.queues import Line
 from fullpipe.metrics import column, metric
@@ -48,6 +55,8 @@ class Advice(Results):
         link: Name of the link whose queue is chosen.
         links_by_queue: Name, rate, buffer, and queue of the link with each queue, as a resolved scenario writes them.
         services: Services with the metric of each.
+        correlation: Mean correlation between the windows of two flows with the recommended queue (`synchrony`); None if
+            it is not known.
     """
 
     KIND = "advice"
@@ -59,12 +68,14 @@ class Advice(Results):
         links: Mapping[str, Table],
         services: Sequence[Service],
         runs: pa.Table,
+        correlation: float | None = None,
     ) -> None:
         super().__init__(("queue",), runs)
         self.scenario = scenario
         self.link = link
         self.links_by_queue = dict(links)
         self.services = tuple(services)
+        self.correlation = correlation
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Advice:
@@ -77,7 +88,8 @@ class Advice(Results):
             kept = read_json(place / "advice.json")
             services = [Service(**each) for each in kept["services"]]
             scenario = Scenario.from_dict(kept["scenario"])
-            return cls(scenario, kept["link"], kept["queues"], services, read_table(place / "runs.parquet"))
+            runs = read_table(place / "runs.parquet")
+            return cls(scenario, kept["link"], kept["queues"], services, runs, kept["correlation"])
 
     @cached_property
     def shortfalls(self) -> dict[str, Estimate]:
@@ -88,6 +100,21 @@ class Advice(Results):
             label: estimate(values) if all(map(math.isfinite, values)) else Estimate(math.inf, None, None)
             for label, values in self._by_seed.items()
         }
+
+    @cached_property
+    def calls(self) -> dict[str, float]:
+        """Part of the runs in which the p99 frame delay of every call is at most `CALL_LIMIT_S`, by queue; empty
+        without calls.
+        """
+        columns = [each.column for each in self.services if each.column.endswith(".p99_frame_delay_s")]
+        if not columns:
+            return {}
+
+        def met(label: str) -> float:
+            of_seeds = list(zip(*(self._values(label, name) for name in columns), strict=True))
+            return sum(all(v is not None and v <= CALL_LIMIT_S for v in values) for values in of_seeds) / len(of_seeds)
+
+        return {label: met(label) for label in self.shortfalls}
 
     @property
     def best(self) -> str:
@@ -112,10 +139,11 @@ class Advice(Results):
             queue,
             buffer,
             tc_line(link, bytes_of_packet),
-            cost_of(self.services, means, self._best_means(), self.shortfalls[label].mean),
+            cost_of(self.services, means, self._best_means(), self.shortfalls[label].mean)
+            + calls_of(self.calls.get(label)),
             certainty_of(label, second, self._by_seed, self._difference(second, label)),
             assumptions_of(self.scenario, self.link),
-            tuple(warnings_of(means, self.services)),
+            tuple(warnings_of(means, self.services, self.correlation)),
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -126,6 +154,8 @@ class Advice(Results):
             "shortfalls": {
                 label: asdict(each) if math.isfinite(each.mean) else None for label, each in self.shortfalls.items()
             },
+            "calls": self.calls,
+            "correlation": self.correlation,
             "best": self.best,
             "recommendation": self.recommendation.to_dict(),
             "runs": self.runs.to_pylist(),
@@ -146,6 +176,9 @@ class Advice(Results):
             column(name, table[f"{name}_mean"].to_pylist(), table[f"{name}_ci95"].to_pylist())
             for name in self._chosen(names)
         ]
+        if self.calls:
+            part = [f"{100 * self.calls[label]:.0f}" for label in labels]
+            cells.append((f"Runs with calls under {1e3 * CALL_LIMIT_S:.0f} ms (%)", part))
         falls = [self.shortfalls[label] for label in labels]
         cells.append(("Shortfall (%)", [_percent(each) for each in falls]))
         seeds = max(int(count or 0) for count in table["runs"].to_pylist())

@@ -13,6 +13,7 @@ from fullpipe.engine.options import Progress, RunOptions
 from fullpipe.errors import InputError, check_several
 from fullpipe.experiments.advise.advice import PRESENT, Advice
 from fullpipe.experiments.advise.services import MEASURED, services_of
+from fullpipe.experiments.sizing.synchrony import CORRELATION, MOST_SAMPLED
 from fullpipe.registry import queues as known_queues
 from fullpipe.runs.design import Case, Design, check_seeds
 from fullpipe.runs.notebook import shows_progress
@@ -101,9 +102,24 @@ def advise(
         ]
         links = {label: _link_of(made, name) for label, made in candidates.items()}
         outcome = Advice(scenario.resolved(), name, links, services, table_of(runs))
+        outcome.correlation = _correlation(
+            candidates[outcome.best], first, RunOptions(workers, memory, stop, None, dask)
+        )
         if out is not None:
             outcome.save(out)
     return outcome
+
+
+def _correlation(scenario: Scenario, seed: int, options: RunOptions) -> float | None:
+    """Correlation of the windows with the recommended queue; None if a single run does not show it."""
+    flows = sum(int(flow.get("count", 1)) for flow in scenario.to_dict().get("flows", ()))
+    if not 2 <= flows <= MOST_SAMPLED:
+        return None
+    (row,) = Runner(options, None).all_rows(
+        Design([Case(scenario, {}, {}, measure=CORRELATION)], range(seed, seed + 1))
+    )
+    value: float | None = row["window_correlation"]
+    return value
 
 
 def _link(scenario: Scenario, asked: str | None) -> str:

@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING
 
 from fullpipe.experiments.advise.services import Service, shortfall
 from fullpipe.experiments.recommendation import LOSS_LIMIT, joined
+from fullpipe.experiments.sizing.synchrony import SYNCHRONIZED
 from fullpipe.metrics import column
 from fullpipe.runs.aggregate import Estimate
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
-__all__ = ["assumptions_of", "certainty_of", "cost_of", "value_of", "warnings_of"]
+__all__ = ["CALL_LIMIT_S", "assumptions_of", "calls_of", "certainty_of", "cost_of", "value_of", "warnings_of"]
 
 CLEAR_PART = 0.1
 """Part of a shortfall above which the cost names the service that suffers most."""
+
+CALL_LIMIT_S = 0.050
+"""Limit of a call's frame delay. ITU-T G.114 allows 150 ms from mouth to ear, and devices and other links need most of
+them.
+"""
 
 REBUFFERS = 0.01
 """Part of the time from which a video that rebuffers has a warning."""
@@ -51,6 +57,13 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+def calls_of(part: float | None) -> str:
+    """Sentence about the part of the runs in which calls stay below their limit; empty without calls."""
+    if part is None:
+        return ""
+    return f" Calls stay under {1e3 * CALL_LIMIT_S:.0f} ms (99 % of their frames) in {100 * part:.0f} % of the runs."
+
+
 def certainty_of(best: str, second: str, by_seed: Mapping[str, Sequence[float]], over: Estimate | None) -> str:
     """Seeds in which the queue is the best one, and the paired difference of the shortfall from the second one."""
     seeds = len(by_seed[best])
@@ -81,9 +94,16 @@ def assumptions_of(scenario: Scenario, link: str) -> str:
     )
 
 
-def warnings_of(means: Mapping[str, float | None], services: Sequence[Service]) -> list[str]:
+def warnings_of(
+    means: Mapping[str, float | None], services: Sequence[Service], correlation: float | None = None
+) -> list[str]:
     """Reasons to doubt the answer."""
     said = []
+    if correlation is not None and correlation > SYNCHRONIZED:
+        said.append(
+            f"the flows are synchronized: their windows have a correlation of {correlation:.2f}. Flows with other RTTs "
+            "or random start times may need another queue."
+        )
     loss = means["loss_rate"]
     if loss is not None and loss > LOSS_LIMIT:
         said.append(f"the link loses {100 * loss:.3g} % of the packets, more than 1 %.")
