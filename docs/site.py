@@ -11,7 +11,8 @@ replaced by the plot. Each build runs the block again, and takes the last file t
     <!-- picture: window, queue, utilization and round-trip time over a minute -->
 
 The site also has the playground, `playground.html`, if it is built; a comment `<!-- playground -->` becomes a link to
-it. ``reference/scenarios.zip`` has the scenarios.
+it. ``reference/scenarios.zip`` has the scenarios. A comment `<!-- lessons -->` becomes a table of the lessons with
+links to the playground and to the exercise sheets in ``lessons/``.
 
 The navigation follows the folders: each section lists patterns, a page belongs to the first pattern that matches, and
 all other pages are under *More*.
@@ -38,6 +39,8 @@ from latex2mathml.converter import convert
 
 import fullpipe
 from fullpipe._cli import fullpipe_command
+from fullpipe.lessons import lessons
+from fullpipe.lessons.sheets import write_sheets
 
 __all__ = [
     "Picture",
@@ -70,7 +73,7 @@ SECTIONS = {
     ],
     "Guides": [
         *(f"guides/{page}.md" for page in ("quic", "library", "c-stacks", "conform", "check", "evaluate", "duel")),
-        *(f"guides/{page}.md" for page in ("sizing", "sweeps", "recipes", "gallery", "playground", "linux")),
+        *(f"guides/{page}.md" for page in ("sizing", "sweeps", "recipes", "gallery", "playground", "lessons", "linux")),
         "guides/*.md",
     ],
     "Explanation": [
@@ -182,6 +185,7 @@ def write(out: Path = OUT) -> None:
         _put(out / "pages" / place, with_mathml(text).encode())
     for place, content in files().items():
         _put(out / "pages" / place, content)
+    write_sheets(out / "pages/lessons")
     for place, picture in pictures().items():
         _put(out / "pages" / place, draw(picture))
     _put(out / "pages/site.css", STYLE.encode())
@@ -325,7 +329,18 @@ def _moved(file: Path, place: str, homes: dict[Path, str]) -> str:
     text = outside_code(text, lambda part: SOURCE.sub(source, LINK.sub(target, part)))
     there = os.path.relpath("playground.html", PurePosixPath(place).parent)
     playground = f"**[Open the playground]({there})** in this browser." if PLAYGROUND.is_file() else ""
-    return text.replace("<!-- playground -->", playground)
+    return text.replace("<!-- playground -->", playground).replace("<!-- lessons -->", _lessons(place))
+
+
+def _lessons(place: str) -> str:
+    """Table of the lessons, with links relative to a page."""
+    home = os.path.relpath(".", PurePosixPath(place).parent)
+    rows = ["| lesson | playground | exercise sheet | key |", "|---|---|---|---|"]
+    for lesson in lessons():
+        sheet = f"{home}/lessons/{lesson.number}-{lesson.name}"
+        opened = f"[open]({home}/playground.html#lesson={lesson.name})" if PLAYGROUND.is_file() else ""
+        rows.append(f"| {lesson.number} {lesson.title} | {opened} | [sheet]({sheet}.html) | [key]({sheet}-key.html) |")
+    return "\n".join(rows)
 
 
 SOURCE = re.compile(r'\b(src|srcset)="([^"]+)"')

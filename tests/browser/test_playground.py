@@ -306,7 +306,7 @@ def test_where_the_engine_fails_it_is_started_again(page: Page) -> None:
     flows = '[[flows]]\nalgorithm = "reno"\npath = ["0"]\n'
     page.evaluate("text => playground.take(text)", f'duration = "1 s"\n{links}{flows}')
     page.locator("#notice.wrong", has_text="the engine failed and was started again").wait_for()
-    after(page, page.get_by_role("button", name="Bufferbloat").click)
+    after(page, page.locator("#presets").get_by_role("button", name="Bufferbloat").click)
     assert page.locator("#notice").is_hidden()
 
 

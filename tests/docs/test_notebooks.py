@@ -38,6 +38,9 @@ def test_notebooks_run(path: Path) -> None:
         assert found[-1] > 0.99 > 0.9 > found[0]  # a BDP of buffer fills the link, a twentieth does not
     elif path.stem == "bufferbloat":
         assert defined["round_trips"]["call"] > 0.2  # 500 packets of 1500 bytes at 20 Mbit/s take 0.3 s
+    elif path.stem == "lessons":
+        assert defined["lesson"].title == "Slow start"
+        assert defined["result"].figures()["utilization"] > 0.99
     elif path.stem == "seeds":
         assert set(defined["means"]) == {"newreno", "adaptive-aimd"}
         assert defined["difference"][1] >= 0
@@ -45,5 +48,5 @@ def test_notebooks_run(path: Path) -> None:
         assert set(defined["comparison"].results) == set(defined["comparison"].summary()["algorithm"].to_pylist())
 
 
-def test_there_are_four() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["buffer", "bufferbloat", "seeds", "windows"]
+def test_there_are_five() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["buffer", "bufferbloat", "lessons", "seeds", "windows"]

@@ -28,6 +28,10 @@ const DURATIONS_S = [5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 400]
 const COUNTS = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50];
 /** Parts of the run at which the rate may change. */
 const MOMENTS = Array.from({ length: 19 }, (_, i) => Number(((i + 1) / 20).toFixed(2)));
+/** Parts of the run at which flows may start. */
+const STARTS = [0, ...MOMENTS];
+const SEEDS = Array.from({ length: 50 }, (_, i) => i + 1);
+const ECN_MODES = ["off", "classic", "accurate", "ace"];
 /** What scenarios call the reader's own algorithm. */
 export const MINE = "mine";
 const NOBODY = "none";
@@ -96,7 +100,8 @@ export class Controls {
       able: (_, text) => owned(text),
       write: (name) => (text) => toml.set(text, at(), "queue", toml.quoted(name)),
     });
-    this.slider(this.group("Run"), "Length", DURATIONS_S, {
+    const run = this.group("Run");
+    this.slider(run, "Length", DURATIONS_S, {
       read: (view) => view.duration_s,
       show: (view) => format.time(view.duration_s),
       able: () => true,
@@ -105,6 +110,12 @@ export class Controls {
         const longer = toml.set(text, toml.TOP, "duration", format.timeText(duration_s));
         return share > 0 ? toml.set(longer, toml.TOP, "warmup", format.timeText(Number((share * duration_s).toPrecision(3)))) : longer;
       },
+    });
+    this.slider(run, "Seed", SEEDS, {
+      read: (view) => view.seed,
+      show: (view) => String(view.seed),
+      able: () => true,
+      write: (seed) => (text) => toml.set(text, toml.TOP, "seed", String(seed)),
     });
     this.change();
   }
@@ -154,6 +165,17 @@ export class Controls {
         show: (view) => String(here(view)?.count ?? 0),
         able: (_, text) => toml.has(text, place),
         write: (count) => (text) => toml.set(text, place, "count", count === 1 ? null : String(count)),
+      });
+      this.slider(group, "Start", STARTS, {
+        read: (view) => (here(view)?.start_s ?? 0) / view.duration_s,
+        show: (view) => (here(view) ? format.time(here(view)!.start_s) : ""),
+        able: (_, text) => toml.has(text, place),
+        write: (part) => (text) => toml.set(text, place, "start", format.timeText(Number((part * this.view!.duration_s).toPrecision(4)))),
+      });
+      this.menu(group, "ECN", ECN_MODES.map((value) => ({ value, group: "" })), {
+        read: (view) => here(view)?.ecn ?? "off",
+        able: (_, text) => toml.has(text, place),
+        write: (name) => (text) => toml.set(text, place, "ecn", toml.quoted(name)),
       });
     });
   }

@@ -57,6 +57,9 @@ export interface FlowsView {
   name: string;
   algorithm: string;
   count: number;
+  ecn: string;
+  /** The earliest start of its flows. */
+  start_s: number;
   access_s: number;
   path: number[];
   reverse: boolean;
@@ -66,6 +69,7 @@ export interface FlowsView {
 export interface View {
   duration_s: number;
   warmup_s: number;
+  seed: number;
   packet_bytes: number;
   links: LinkView[];
   flows: FlowsView[];

@@ -21,7 +21,7 @@ export function rate(bps: number): string {
 }
 
 export function time(s: number): string {
-  return scaled(s, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]);
+  return s === 0 ? "0 s" : scaled(s, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]);
 }
 
 export function percent(share: number): string {

@@ -1,10 +1,12 @@
 /** What the page shows, in its address after the `#`: deflated, and in the alphabet of addresses. */
 
 export interface Shown {
-  /** The scenario. */
-  text: string;
+  /** The scenario; null for the one of the lesson. */
+  text: string | null;
   /** The reader's own algorithm, where the scenario has it. */
   code: string | null;
+  /** Name of the lesson, if one is open. */
+  lesson: string | null;
 }
 
 /** Bytes of a scenario, or of an algorithm, that a link carries, at most. A few bytes of a link can stand for gigabytes. */
@@ -14,21 +16,34 @@ export const MOST_BYTES = 1_000_000;
 class TooLong extends Error {}
 
 /** The fragment that carries it. */
-export async function fragment({ text, code }: Shown): Promise<string> {
-  return `#s=${await packed(text)}${code === null ? "" : `&js=${await packed(code)}`}`;
+export async function fragment({ text, code, lesson }: Shown, embedded = false): Promise<string> {
+  const fields = embedded ? ["embed"] : [];
+  if (lesson !== null) fields.push(`lesson=${lesson}`);
+  if (text !== null) fields.push(`s=${await packed(text)}`);
+  if (code !== null) fields.push(`js=${await packed(code)}`);
+  return `#${fields.join("&")}`;
+}
+
+/** Whether a fragment asks for the page without controls, as a part of another page. */
+export function embeds(fragment: string): boolean {
+  return fieldsOf(fragment).has("embed");
 }
 
 /** What a fragment carries; null where it carries none. */
 export async function carried(fragment: string): Promise<Shown | null> {
-  const fields = new URLSearchParams(fragment.replace(/^#/, ""));
-  const [text, code] = [fields.get("s"), fields.get("js")];
-  if (text === null) return null;
+  const fields = fieldsOf(fragment);
+  const [text, code, lesson] = [fields.get("s"), fields.get("js"), fields.get("lesson")];
+  if (text === null) return lesson === null ? null : { text: null, code: null, lesson };
   try {
-    return { text: await unpacked(text), code: code === null ? null : await unpacked(code) };
+    return { text: await unpacked(text), code: code === null ? null : await unpacked(code), lesson };
   } catch (error) {
     if (error instanceof TooLong) throw error;
     throw new Error("The link is damaged: it carries no scenario");
   }
+}
+
+function fieldsOf(fragment: string): URLSearchParams {
+  return new URLSearchParams(fragment.replace(/^#/, ""));
 }
 
 async function packed(text: string): Promise<string> {

@@ -11,11 +11,26 @@ export interface Look {
 
 const DASHES: Record<string, number[]> = looks.dashes;
 
-/** How an algorithm is drawn; `repeated` counts the groups before it that have the same one. */
-export function look(algorithm: string, repeated: number, dark: boolean): Look {
-  const known = looks.algorithms as Record<string, typeof looks.other>;
-  const { colour, dash, marker } = known[algorithm] ?? looks.other;
-  const shades = looks.colours[colour as keyof typeof looks.colours];
+type Colour = keyof typeof looks.colours;
+
+const KNOWN = looks.algorithms as Record<string, typeof looks.other>;
+
+/** Looks of groups by their algorithms. A group whose algorithm another group has already gets a color that is free. */
+export function groupLooks(algorithms: string[], dark: boolean): Look[] {
+  const own = (algorithm: string) => (KNOWN[algorithm] ?? looks.other).colour as Colour;
+  const taken = new Set(algorithms.map(own));
+  return algorithms.map((algorithm, i) => {
+    const repeated = algorithms.slice(0, i).filter((other) => other === algorithm).length;
+    const free = (Object.keys(looks.colours) as Colour[]).find((colour) => !taken.has(colour));
+    const colour = repeated && free ? free : own(algorithm);
+    taken.add(colour);
+    return look(algorithm, colour, repeated, dark);
+  });
+}
+
+function look(algorithm: string, colour: Colour, repeated: number, dark: boolean): Look {
+  const { dash, marker } = KNOWN[algorithm] ?? looks.other;
+  const shades = looks.colours[colour];
   return {
     colour: dark ? shades.dark : shades.light,
     dash: repeated === 0 ? DASHES[dash]! : looks.repeated[(repeated - 1) % looks.repeated.length]!,

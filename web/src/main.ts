@@ -5,15 +5,19 @@ import { Controls, MINE } from "./controls";
 import { JAVASCRIPT, TOML } from "./colours";
 import { Editor } from "./editor";
 import { Engine, Refusal, type Result } from "./engine";
-import { carried, fragment, type Shown } from "./link";
+import { type Lesson, lesson as lessonOf, LESSONS, showLesson } from "./lessons";
+import { carried, embeds, fragment, type Shown } from "./link";
 import { Metrics } from "./metrics";
 import { EXAMPLE } from "./own";
 import { PRESETS } from "./presets";
 import { Results } from "./results";
-import { headComment } from "./toml";
+import { headComment, set, TOP } from "./toml";
 
 /** How long a run goes on although another is wanted. */
 const PATIENCE_MS = 1500;
+/** Samples of the part that the panels show after a zoom, and of all flows and links over the run. */
+const SAMPLES_SHOWN = 1000;
+const SAMPLES_OF_RUN = 200_000;
 /** From when on a run is said to be at work. */
 const SOON_MS = 400;
 
@@ -29,6 +33,8 @@ class Playground {
   private last: Result | null = null;
   /** A fault of the link that opened the page, until the reader takes another scenario. */
   private linkFault: string | null = null;
+  private lesson: Lesson | null = null;
+  private readonly embedded = embeds(location.hash);
   private readonly editor: Editor;
   private readonly own: Editor;
   private readonly controls: Controls;
@@ -48,21 +54,35 @@ class Playground {
     const edit = (change: (text: string) => string) => this.take(change(this.text));
     const redraw = () => this.last && this.draw(this.last);
     this.controls = new Controls(element("controls"), catalogue, () => this.text, edit, redraw);
-    this.results = new Results(new Metrics(catalogue.metrics));
+    this.results = new Results(new Metrics(catalogue.metrics), () => void this.resample());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     element("own").addEventListener("toggle", () => (this.own.text = this.code));
     element("version").textContent = `fullpipe ${catalogue.version} · the engine of the command line, compiled for the browser, with identical results`;
-    this.presets();
+    document.body.classList.toggle("embedded", this.embedded);
+    this.choices();
     this.buttons();
   }
 
   /** Shows what a link carries. */
-  show({ text, code }: Shown): void {
+  show({ text, code, lesson }: Shown): void {
+    const found = lesson === null ? null : lessonOf(lesson);
+    if (found === undefined) throw new Error(`The link names an unknown lesson, "${lesson}"`);
     if (code !== null && code !== this.code) {
       this.own.text = this.code = code;
       this.trusted = false;
     }
-    this.take(text);
+    this.open(found);
+    this.take(text ?? found?.scenario ?? PRESETS[0]!.text);
+  }
+
+  /** Opens a lesson; null closes it. */
+  private open(lesson: Lesson | null): void {
+    this.lesson = lesson;
+    const place = element("lesson");
+    place.hidden = lesson === null;
+    element("lessons").querySelectorAll("button").forEach((button, i) => button.setAttribute("aria-pressed", String(LESSONS[i] === lesson)));
+    (element("phase") as HTMLDetailsElement).open = lesson?.phase_plot ?? false;
+    if (lesson) showLesson(place, lesson, () => this.take(lesson.scenario));
   }
 
   /** Reports what is wrong with a link. The scenario that is shown stays. */
@@ -78,6 +98,7 @@ class Playground {
     this.text = text;
     this.editor.text = text;
     element("story").textContent = headComment(text);
+    element("story").hidden = this.lesson !== null;
     const preset = PRESETS.findIndex((preset) => preset.text === text);
     element("presets").querySelectorAll("button").forEach((button, i) => button.setAttribute("aria-pressed", String(i === preset)));
     this.address();
@@ -104,7 +125,8 @@ class Playground {
   }
 
   private shown(): Shown {
-    return { text: this.text, code: this.uses() ? this.code : null };
+    const text = this.text === this.lesson?.scenario ? null : this.text;
+    return { text, code: this.uses() ? this.code : null, lesson: this.lesson?.name ?? null };
   }
 
   private async work(): Promise<void> {
@@ -113,8 +135,7 @@ class Playground {
       this.began = performance.now();
       const soon = setTimeout(() => this.tellAtWork(), SOON_MS);
       try {
-        const { text, code } = this.shown();
-        const result = await this.engine.run(text, code);
+        const result = await this.engine.run(this.text, this.shown().code);
         if (result) {
           this.last = result;
           this.quiet();
@@ -131,7 +152,30 @@ class Playground {
   private draw(result: Result): void {
     this.controls.sync(result.view, this.text);
     this.results.draw(result, this.controls.link);
+    if (this.results.zoom !== null) setTimeout(() => void this.resample());
     document.dispatchEvent(new CustomEvent("drawn"));
+  }
+
+  /** Runs the scenario again with more samples where the panels show a part of the run. */
+  private async resample(): Promise<void> {
+    const [last, zoom] = [this.last, this.results.zoom];
+    if (!last || this.began !== null) return;
+    if (zoom === null) {
+      this.results.sampled(last, this.controls.link);
+      return;
+    }
+    const { view } = last;
+    const lines = view.links.length + view.flows.reduce((sum, { count }) => sum + count, 0);
+    const interval_s = Math.max((zoom[1] - zoom[0]) / SAMPLES_SHOWN, (view.duration_s * lines) / SAMPLES_OF_RUN, 1e-6);
+    const finer = set(this.text, TOP, "series_interval", `"${Math.ceil(interval_s * 1e6)} us"`);
+    try {
+      const result = await this.engine.run(finer, this.shown().code);
+      if (!result || this.last !== last || this.results.zoom !== zoom || this.began !== null) return;
+      this.results.sampled(result, this.controls.link);
+      document.dispatchEvent(new CustomEvent("resampled"));
+    } catch {
+      // The samples that are drawn stay.
+    }
   }
 
   private quiet(): void {
@@ -178,20 +222,41 @@ class Playground {
     element("results").classList.add("stale");
   }
 
-  private presets(): void {
+  private choices(): void {
+    const add = (place: string, title: string, chosen: () => void) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: title });
+      button.addEventListener("click", chosen);
+      element(place).append(button);
+    };
     for (const { title, text } of PRESETS) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = title;
-      button.addEventListener("click", () => this.take(text));
-      element("presets").append(button);
+      add("presets", title, () => {
+        this.open(null);
+        this.take(text);
+      });
+    }
+    for (const lesson of LESSONS) {
+      add("lessons", `${lesson.number} ${lesson.title}`, () => {
+        this.open(lesson);
+        this.take(lesson.scenario);
+      });
     }
   }
 
   private buttons(): void {
+    const whole = element("whole");
+    whole.hidden = !this.embedded;
+    whole.querySelector("a")!.addEventListener("click", async (event) => {
+      event.preventDefault();
+      const address = await this.link(false);
+      open(address, "_blank", "noopener");
+    });
     element("copy").addEventListener("click", () => this.copy(this.text, "The scenario is on the clipboard"));
     element("link").addEventListener("click", async () => {
-      await this.copy(location.href.split("#")[0] + (await fragment(this.shown())), "The link is on the clipboard");
+      await this.copy(await this.link(false), `The link is on the clipboard${this.warning()}`);
+    });
+    element("embed").addEventListener("click", async () => {
+      const frame = `<iframe src="${await this.link(true)}" title="fullpipe playground" width="100%" height="760" style="border: 0"></iframe>`;
+      await this.copy(frame, `The code of a frame is on the clipboard${this.warning()}`);
     });
     element("save").addEventListener("click", () => {
       const link = document.createElement("a");
@@ -203,11 +268,24 @@ class Playground {
     addEventListener("hashchange", async () => {
       try {
         const carries = await carried(location.hash);
-        if (carries && carries.text !== this.text) this.show(carries);
+        const { text, lesson } = this.shown();
+        if (carries && (carries.text !== text || carries.lesson !== lesson)) this.show(carries);
       } catch (error) {
         this.refuseLink(error);
       }
     });
+  }
+
+  /** Address of the page that is shown: its own, or the hosted page if this one is a file on a disk. */
+  private async link(embedded: boolean): Promise<string> {
+    const base = location.protocol === "file:" && PLAYGROUND_URL ? PLAYGROUND_URL : location.href.split("#")[0];
+    return base + (await fragment(this.shown(), embedded));
+  }
+
+  /** Warning about links to a file on a disk. */
+  private warning(): string {
+    if (location.protocol !== "file:") return "";
+    return PLAYGROUND_URL ? `. It opens ${PLAYGROUND_URL}` : ". It works on this computer only, because this page is a file: put the page on a web server first";
   }
 
   private async copy(text: string, done: string): Promise<void> {
@@ -215,15 +293,18 @@ class Playground {
       await navigator.clipboard.writeText(text);
       this.say(done);
     } catch {
-      this.say("This browser does not allow the copy: select the text and copy it yourself");
+      this.say(copyBySelection(text) ? done : "This browser does not allow the copy: copy the address of the page, or the text of the scenario");
     }
   }
+
+  private silence = 0;
 
   private say(text: string): void {
     const said = element("said");
     said.textContent = text;
     said.classList.add("shown");
-    setTimeout(() => said.classList.remove("shown"), 2500);
+    clearTimeout(this.silence);
+    this.silence = window.setTimeout(() => said.classList.remove("shown"), text.length > 60 ? 8000 : 2500);
   }
 
   private pending = 0;
@@ -231,20 +312,30 @@ class Playground {
   /** Keeps the scenario in the address, once it rests. */
   private address(): void {
     clearTimeout(this.pending);
-    this.pending = window.setTimeout(async () => history.replaceState(null, "", await fragment(this.shown())), 500);
+    this.pending = window.setTimeout(async () => history.replaceState(null, "", await fragment(this.shown(), this.embedded)), 500);
   }
 }
 
 /** Shows the scenario of the address, the scenario that was put into the page, or the first preset. */
 async function showFirst(playground: Playground): Promise<void> {
   const given = JSON.parse(element("given").textContent ?? "null") as string | null;
-  const preset = { text: given ?? PRESETS[0]!.text, code: null };
+  const preset = { text: given ?? PRESETS[0]!.text, code: null, lesson: null };
   try {
     playground.show((await carried(location.hash)) ?? preset);
   } catch (error) {
     playground.show(preset);
     playground.refuseLink(error);
   }
+}
+
+/** Copies by a selection, which pages without encryption may do. */
+function copyBySelection(text: string): boolean {
+  const area = Object.assign(document.createElement("textarea"), { value: text });
+  document.body.append(area);
+  area.select();
+  const copied = document.execCommand("copy");
+  area.remove();
+  return copied;
 }
 
 async function begin(): Promise<void> {

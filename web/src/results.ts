@@ -3,8 +3,9 @@ import { type Drawing, type Entry, type Frame, type Line, Panel, type Values } f
 import { baseRtt, bdpPackets, bufferPackets } from "./controls";
 import type { FlowsView, Result } from "./engine";
 import * as format from "./format";
-import { linkLook, type Look, look, swatch } from "./looks";
+import { groupLooks, linkLook, type Look, swatch } from "./looks";
 import type { Metrics } from "./metrics";
+import { drawPhase, type Phase } from "./phase";
 
 /** More flows than this are drawn thin, with the mean of each group. */
 const FEW = 6;
@@ -25,8 +26,14 @@ interface Group {
 export class Results {
   private readonly panels: Record<"window" | "queue" | "rtt" | "share", Panel>;
   private frame: Frame = { t_s: [], duration_s: 1, warmup_s: 0 };
+  private phase: Phase | null = null;
+  /** Part of the run that the panels show; null for all. */
+  zoom: [from_s: number, to_s: number] | null = null;
 
-  constructor(private readonly metrics: Metrics) {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly zoomed: () => void,
+  ) {
     const below = document.querySelector<HTMLElement>(".scrub")!;
     const moved = (sample: number | null, zoom: [number, number] | null) => this.moved(sample, zoom);
     this.panels = {
@@ -38,11 +45,26 @@ export class Results {
     const cursor = element("cursor") as HTMLInputElement;
     cursor.addEventListener("input", () => this.point(Number(cursor.value)));
     cursor.addEventListener("blur", () => this.point(null));
+    const redraw = () => drawPhase(element("phase") as HTMLDetailsElement, this.phase);
+    element("phase").addEventListener("toggle", redraw);
+    new ResizeObserver(redraw).observe(element("phase"));
   }
 
   draw(result: Result, link: number): void {
+    if (result.view.duration_s !== this.frame.duration_s) this.zoom = null;
+    const samples = this.sampled(result, link);
+    element("figures").replaceChildren(...figures(result, link, samples, this.metrics));
+    element("groups").replaceChildren(table(result, this.groups(result), this.metrics));
+    element("pace").textContent = `${format.short(result.totals.data_packets)} packets in ${format.time(result.ms / 1e3)}`;
+    const warnings = element("warnings");
+    warnings.hidden = result.view.warnings.length === 0;
+    warnings.replaceChildren(...result.view.warnings.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  }
+
+  /** Draws the samples of a run; the figures stay. */
+  sampled(result: Result, link: number): Samples {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const groups = groupsOf(result, dark);
+    const groups = this.groups(result);
     const samples = new Samples(result);
     this.frame = { t_s: samples.t_s, duration_s: result.view.duration_s, warmup_s: result.view.warmup_s };
     const drawings = {
@@ -54,18 +76,23 @@ export class Results {
     for (const [name, drawing] of Object.entries(drawings)) {
       this.panels[name as keyof typeof drawings].draw(this.frame, drawing, String(dark));
     }
-    const cursor = element("cursor") as HTMLInputElement;
-    cursor.max = String(Math.max(samples.t_s.length - 1, 0));
-    element("figures").replaceChildren(...figures(result, link, this.metrics));
-    element("groups").replaceChildren(table(result, groups, this.metrics));
-    element("pace").textContent = `${format.short(result.totals.data_packets)} packets in ${format.time(result.ms / 1e3)}`;
-    const warnings = element("warnings");
-    warnings.hidden = result.view.warnings.length === 0;
-    warnings.replaceChildren(...result.view.warnings.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    (element("cursor") as HTMLInputElement).max = String(Math.max(samples.t_s.length - 1, 0));
+    this.phase = phase(result, groups, samples, link);
+    drawPhase(element("phase") as HTMLDetailsElement, this.phase);
+    return samples;
+  }
+
+  private groups(result: Result): Group[] {
+    return groupsOf(result, matchMedia("(prefers-color-scheme: dark)").matches);
   }
 
   private moved(sample: number | null, zoom: [number, number] | null): void {
     for (const panel of Object.values(this.panels)) panel.show(zoom);
+    // The panels share the selection, and each reports it.
+    if (String(zoom) !== String(this.zoom)) {
+      this.zoom = zoom;
+      this.zoomed();
+    }
     if (sample !== null) this.tell(sample);
   }
 
@@ -127,14 +154,12 @@ class Samples {
 }
 
 function groupsOf({ view }: Result, dark: boolean): Group[] {
-  const seen = new Map<string, number>();
+  const looks = groupLooks(view.flows.map(({ algorithm }) => algorithm), dark);
   let next = 0;
-  return view.flows.map((flows) => {
-    const repeated = seen.get(flows.algorithm) ?? 0;
-    seen.set(flows.algorithm, repeated + 1);
+  return view.flows.map((flows, i) => {
     const ids = Array.from({ length: flows.count }, (_, i) => next + i);
     next += flows.count;
-    return { name: flows.name, look: look(flows.algorithm, repeated, dark), ids, view: flows };
+    return { name: flows.name, look: looks[i]!, ids, view: flows };
   });
 }
 
@@ -143,6 +168,19 @@ function windows(result: Result, groups: Group[], samples: Samples, link: number
   const one = result.view.flows.length === 1 && result.view.flows[0]!.count === 1;
   const pipe = bdpPackets(result.view, link);
   return { ...drawn, levels: one ? [{ name: "the pipe", value: pipe }, { name: "pipe and buffer", value: pipe + bufferPackets(result.view, link) }] : [] };
+}
+
+/** Windows of the first flows of two groups, or of the first two flows of the only group. */
+function phase(result: Result, groups: Group[], samples: Samples, link: number): Phase | null {
+  const flows = groups.length > 1 ? groups.slice(0, 2).map(({ name, ids }) => ({ name, id: ids[0] })) : (groups[0]?.ids.slice(0, 2) ?? []).map((id, i) => ({ name: `flow ${i + 1}`, id }));
+  const [first, second] = flows;
+  if (first?.id === undefined || second?.id === undefined) return null;
+  const names: [string, string] = first.name === second.name ? [`${first.name}, side A`, `${second.name}, side B`] : [first.name, second.name];
+  return {
+    names,
+    windows: [samples.flow(first.id, "cwnd_packets"), samples.flow(second.id, "cwnd_packets")],
+    full: bdpPackets(result.view, link) + bufferPackets(result.view, link),
+  };
 }
 
 function roundTrips(result: Result, groups: Group[], samples: Samples, link: number): Drawing {
@@ -254,7 +292,13 @@ function average(values: Values, t_s: number[], from_s: number): number {
   return kept.reduce((a, b) => a + b, 0) / kept.length;
 }
 
-function figures(result: Result, link: number, metrics: Metrics): Node[] {
+/** Loss over the whole run, which figures of the measured part leave out. */
+function wholeLoss(samples: Samples, link: number): string {
+  const [dropped, arrived] = ["dropped_packets", "arrived_packets"].map((column) => samples.link(link, column).reduce((sum: number, x) => sum + (x ?? 0), 0));
+  return `whole run: ${format.percent(arrived ? dropped! / arrived : 0)}, ${format.short(dropped!)} dropped`;
+}
+
+function figures(result: Result, link: number, samples: Samples, metrics: Metrics): Node[] {
   const of = (column: string) => result.numbers("links", column)[link]!;
   const { view } = result;
   const queueing_s = (of("mean_queue_packets") * view.packet_bytes * 8) / view.links[link]!.rate_bps;
@@ -263,7 +307,7 @@ function figures(result: Result, link: number, metrics: Metrics): Node[] {
   const pairs: [string, string, string][] = [
     [metrics.title("utilization"), format.percent(of("utilization")), "of the link"],
     [metrics.title("mean_queue_packets"), `${format.short(of("mean_queue_packets"))} pkt`, [`${format.time(queueing_s)} of delay`, waits.join(", ")].filter(Boolean).join("; ")],
-    [metrics.title("loss_rate"), format.percent(of("loss_rate")), `${format.short(of("dropped_packets"))} dropped${marked ? `, ${format.short(marked)} marked` : ""}`],
+    [metrics.title("loss_rate"), format.percent(of("loss_rate")), `${format.short(of("dropped_packets"))} dropped${marked ? `, ${format.short(marked)} marked` : ""}${view.warmup_s > 0 && samples.t_s.length > 0 ? `; ${wholeLoss(samples, link)}` : ""}`],
     [metrics.title("jain_index"), format.short(result.totals.jain_index), "1 if all flows have equal goodput"],
   ];
   return pairs.map(([name, value, note]) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
 import { coloured, JAVASCRIPT, MOST_COLOURED, TOML } from "../src/colours.js";
-import { carried, fragment, MOST_BYTES } from "../src/link.js";
+import { carried, embeds, fragment, MOST_BYTES } from "../src/link.js";
 import { has, value } from "../src/toml.js";
 
 const packed = (text: string) => deflateRawSync(text).toString("base64url");
@@ -64,13 +64,15 @@ test("words have their colors, and a long text has none", () => {
 });
 
 test("a link carries what was put into it", async () => {
-  for (const shown of [{ text: "duration = \"1 s\" # ä\n", code: null }, { text: "x", code: "class {}" }]) {
+  for (const shown of [{ text: "duration = \"1 s\" # ä\n", code: null, lesson: null }, { text: "x", code: "class {}", lesson: "l4s" }, { text: null, code: null, lesson: "l4s" }]) {
     assert.deepEqual(await carried(await fragment(shown)), shown);
+    assert.ok(embeds(await fragment(shown, true)) && !embeds(await fragment(shown)));
+    assert.deepEqual(await carried(await fragment(shown, true)), shown);
   }
   assert.equal(await carried(""), null);
   assert.equal(await carried("#other=1"), null);
   const most = "x".repeat(MOST_BYTES);
-  assert.deepEqual(await carried(`#s=${packed(most)}`), { text: most, code: null });
+  assert.deepEqual(await carried(`#s=${packed(most)}`), { text: most, code: null, lesson: null });
 });
 
 test("a link that inflates to more than the page shows is refused", async () => {

@@ -10,6 +10,7 @@ pub fn view(scenario: &Scenario, of_run: &[String]) -> String {
     json::table([
         ("duration_s", json::number(seconds(scenario.duration))),
         ("warmup_s", json::number(seconds(scenario.warmup))),
+        ("seed", json::number(scenario.seed as f64)),
         ("packet_bytes", json::number(scenario.packet_size.into())),
         ("links", json::list(scenario.links.iter().map(link))),
         ("flows", json::list(scenario.flows.iter().map(flows))),
@@ -61,6 +62,8 @@ fn flows(group: &FlowGroup) -> String {
         ("name", json::text(tcp.name.as_deref().unwrap_or(&tcp.algorithm.name))),
         ("algorithm", json::text(&tcp.algorithm.name)),
         ("count", group.count.to_string()),
+        ("ecn", json::text(tcp.ecn.name())),
+        ("start_s", json::number(seconds(group.start.low))),
         ("access_s", json::number(seconds(tcp.access_delay.low.midpoint(tcp.access_delay.high)))),
         ("path", json::list(tcp.path.iter().map(usize::to_string))),
         ("reverse", tcp.reverse.to_string()),

@@ -11,6 +11,8 @@ import click
 from fullpipe._cli.completion import files
 from fullpipe._cli.scenarios import named, text_of
 from fullpipe._util.files import check_file, staged_file
+from fullpipe.errors import InputError
+from fullpipe.lessons import lesson as lesson_of
 from fullpipe.playground import PAGE, page
 from fullpipe.scenario import Scenario, parse
 
@@ -20,11 +22,26 @@ __all__ = ["command"]
 @click.command("bench")
 @click.argument("file", required=False, shell_complete=files)
 @click.option("--out", metavar="PAGE", help="Write the page to this file instead of opening it.")
-def command(file: str | None, out: str | None) -> None:
+@click.option("--lesson", metavar="NAME", help="Open a lesson, e.g. slow-start.")
+@click.option("--sheets", metavar="DIR", help="Write exercise sheets and keys of all lessons into DIR (HTML to print).")
+def command(file: str | None, out: str | None, lesson: str | None, sheets: str | None) -> None:
     """Open the playground in the browser, with the scenario in FILE if you give one.
 
-    The page is one file. It needs no server and no network, so that you can copy and send it.
+    The page is one file. It needs no server and no network, so that you can copy and send it. It has eight lessons for
+    classes: each has a question, tasks, a hint, and an answer.
     """
+    given = {"FILE": file, "--out": out, "--lesson": lesson, "--sheets": sheets}
+    for one in ("--sheets", "--lesson"):
+        others = [name for name, value in given.items() if value is not None and name != one]
+        if given[one] is not None and others:
+            raise InputError(f"{one} conflicts with {others[0]}")
+    if sheets is not None:
+        from fullpipe.lessons.sheets import write_sheets
+
+        for written in write_sheets(sheets):
+            click.echo(written)
+        return
+    fragment = "" if lesson is None else f"#lesson={lesson_of(lesson).name}"
     if out is not None:
         check_file(out)
     html = page(None if file is None else _text(file))
@@ -33,7 +50,7 @@ def command(file: str | None, out: str | None) -> None:
         return
     place = PAGE if file is None else _kept(html)
     click.echo(place)
-    if not webbrowser.open(place.as_uri()):
+    if not webbrowser.open(place.as_uri() + fragment):
         click.echo("fullpipe: found no browser here; open that file in one", err=True)
 
 
