@@ -5,7 +5,7 @@ from __future__ import annotations
 from fullpipe._util.examples import examples
 from fullpipe._util.plain import Tree
 from fullpipe._util.text import quoted, unknown
-from fullpipe.errors import InputError
+from fullpipe.errors import InputError, check_range
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 
@@ -38,8 +38,8 @@ def mix(
     """
     if name not in USERS:
         raise InputError(unknown("mix", name, list(USERS)))
-    if users is not None and not 1 <= users <= MOST_USERS:
-        raise InputError(f"users must be in [1, {MOST_USERS}], got {users}")
+    if users is not None:
+        check_range("users", users, 1, MOST_USERS)
     tree = Scenario.load(examples() / "scenarios" / "mixes" / f"{name}.toml").to_dict()
     (link,) = tree["links"]
     link["buffer"] = buffer or _scaled_buffer(link, _value("rate", rate, "bit/s", "50 Mbit/s"))
