@@ -46,7 +46,7 @@ fn is_small(scenario: &Scenario) -> bool {
 
 /// How many queues a link's discipline keeps.
 fn queues(link: &Link) -> u64 {
-    if ["fq-codel", "fq-pie"].contains(&link.queue.info.name) { link.queue.whole("flows") } else { 1 }
+    if ["fq-codel", "fq-pie", "cake"].contains(&link.queue.info.name) { link.queue.whole("flows") } else { 1 }
 }
 
 fn assert_consistent(scenario: &Scenario) {

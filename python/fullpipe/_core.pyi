@@ -498,7 +498,7 @@ def figure_names() -> dict[str, list[str]]:
 class _Param(TypedDict, total=False):
     name: str
     unit: str
-    kind: Literal["time", "packets", "data", "packets or time", "number", "whole number", "flag", "choice"]
+    kind: Literal["time", "packets", "data", "packets or time", "rate", "number", "whole number", "flag", "choice"]
     default: float | bool | str | None
     variants: dict[str, float | bool | str]
     unset: str

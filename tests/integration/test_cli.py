@@ -186,7 +186,7 @@ def test_algorithms_says_all_about_one(program: Program) -> None:
 def test_queues_lists_every_one_with_its_parameters(program: Program) -> None:
     listed = one_object(program("queues", "--json").stdout)["queues"]
     assert listed == [queue.to_dict() for queue in fullpipe.queues().values()]
-    names = ["drop-tail", "red", "ared", "codel", "fq-codel", "pie", "fq-pie", "dualpi2", "step"]
+    names = ["drop-tail", "red", "ared", "codel", "fq-codel", "pie", "fq-pie", "cake", "dualpi2", "step"]
     assert set(names) <= fullpipe.queues().keys()
     table = program("queues").stdout
     assert all(name in table for name in names)

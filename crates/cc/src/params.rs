@@ -316,6 +316,13 @@ pub enum Kind {
         /// Greatest value allowed.
         max: u64,
     },
+    /// Rate in bits per second, written with its unit (`"10 Mbit/s"`).
+    Rate {
+        /// Least value allowed.
+        min: u64,
+        /// Greatest value allowed.
+        max: u64,
+    },
     /// Packets or a time; the unit decides.
     PacketsOrTime,
     /// On or off.
@@ -332,7 +339,8 @@ impl Kind {
             (Kind::Whole { min, max }, Value::Whole(n))
             | (Kind::Time { min, max }, Value::Time(n))
             | (Kind::Packets { min, max }, Value::Packets(n))
-            | (Kind::Bytes { min, max }, Value::Bytes(n)) => (min..=max).contains(&&n),
+            | (Kind::Bytes { min, max }, Value::Bytes(n))
+            | (Kind::Rate { min, max }, Value::Rate(n)) => (min..=max).contains(&&n),
             (Kind::PacketsOrTime, Value::Packets(_) | Value::Time(_)) | (Kind::Flag, Value::Flag(_)) => true,
             (Kind::Choice(names), Value::Name(x)) => names.contains(&x),
             _ => false,
@@ -363,6 +371,8 @@ pub enum Value {
     Packets(u64),
     /// For [`Kind::Bytes`].
     Bytes(u64),
+    /// For [`Kind::Rate`].
+    Rate(u64),
     /// For [`Kind::Flag`].
     Flag(bool),
     /// For [`Kind::Choice`].
@@ -403,6 +413,7 @@ impl fmt::Display for Error<'_> {
             Kind::Time { min, max } => write!(f, "{name}: not a time from {min} to {max} ns"),
             Kind::Packets { min, max } => write!(f, "{name}: not a number of packets from {min} to {max}"),
             Kind::Bytes { min, max } => write!(f, "{name}: not a number of bytes from {min} to {max}"),
+            Kind::Rate { min, max } => write!(f, "{name}: not a rate from {min} to {max} bit/s"),
             Kind::PacketsOrTime => write!(f, "{name}: neither packets nor a time"),
             Kind::Flag => write!(f, "{name}: neither true nor false"),
             Kind::Choice(names) => write!(f, "{name}: none of {names:?}"),

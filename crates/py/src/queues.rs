@@ -27,6 +27,7 @@ pub fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>
         Kind::Time { min, max } => ("time", Some((Value::Time(min), Value::Time(max)))),
         Kind::Packets { min, max } => ("packets", Some((Value::Packets(min), Value::Packets(max)))),
         Kind::Bytes { min, max } => ("data", Some((Value::Bytes(min), Value::Bytes(max)))),
+        Kind::Rate { min, max } => ("rate", Some((Value::Rate(min), Value::Rate(max)))),
         Kind::PacketsOrTime => ("packets or time", None),
         Kind::Number { min, max } => ("number", Some((Value::Number(min), Value::Number(max)))),
         Kind::Whole { min, max } => ("whole number", Some((Value::Whole(min), Value::Whole(max)))),
@@ -35,7 +36,7 @@ pub fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>
     };
     entry.set_item("name", param.name)?;
     entry.set_item("kind", kind)?;
-    if !matches!(param.kind, Kind::Time { .. } | Kind::Packets { .. } | Kind::Bytes { .. } | Kind::PacketsOrTime) {
+    if matches!(param.kind, Kind::Number { .. } | Kind::Whole { .. } | Kind::Flag | Kind::Choice(_)) {
         entry.set_item("unit", param.unit)?;
     }
     entry.set_item("default", param.default.map(|value| to_python(py, &written(value))).transpose()?)?;

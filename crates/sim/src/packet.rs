@@ -129,6 +129,12 @@ impl Packet {
         }
     }
 
+    /// Whether the receiver of the data has sent it.
+    pub fn is_of_receiver(&self) -> bool {
+        use PacketKind::{Ack, Arriving, Opening, SynAck};
+        matches!(self.kind, Ack | Arriving | SynAck | Opening)
+    }
+
     /// Key of its flow, as addresses, ports, and protocol are: data and ACKs travel between two hosts in
     /// opposite directions, each connection has separate ports, and datagrams are another protocol.
     pub fn flow_key(&self) -> u64 {

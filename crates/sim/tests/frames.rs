@@ -45,7 +45,7 @@ fn a_frame_takes_until_its_last_packet_is_there() {
 /// Over served queues, where packets wait for their turn and no departure is computed in advance.
 #[test]
 fn every_queue_carries_frames() {
-    for queue in ["codel", "fq-codel", "pie", "fq-pie", "dualpi2"] {
+    for queue in ["codel", "fq-codel", "pie", "fq-pie", "cake", "dualpi2"] {
         let link = format!("{ROOM}\nqueue = \"{queue}\"");
         assert_figures(&simulate("duration = \"1 s\"", &link, CALL), [10, 10, 40, 40], [18.0, 20.0, 20.0]);
     }

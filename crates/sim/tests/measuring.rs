@@ -1,7 +1,7 @@
 //! Measurement interval: it includes its first instant and not its last, for every metric. Expected values are
 //! calculated by hand: packets of 1000 bytes at 8 Mbit/s take a millisecond each.
 
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Recovery, Source, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Ip, Link, Recovery, Source, Spread, Tcp, Udp, Web};
 use fullpipe_sim::{FlowReport, LinkReport, PacketCount, Percentiles, Report, Scenario, Series, run};
 
 const MS: u64 = 1_000_000;
@@ -116,6 +116,7 @@ fn links_tell_what_they_carried_for_somebody() {
         reverse: false,
         count: 1,
         frames: None,
+        ip: Ip::default(),
         name: None,
     }];
     let report = simulate(&scenario);
@@ -253,6 +254,7 @@ fn datagrams_count_from_the_first_instant() {
             reverse: false,
             count: 1,
             frames: None,
+            ip: Ip::default(),
             name: None,
         }];
         let report = simulate(&scenario);
@@ -314,6 +316,7 @@ fn groups_of_datagrams_are_told_apart() {
         reverse: false,
         count: 1,
         frames: None,
+        ip: Ip::default(),
         name: None,
     };
     scenario.udp = vec![large.clone(), Udp { rate_bps: 1_000_000, packet_size: 500, count: 2, ..large }];
@@ -339,6 +342,7 @@ fn what_is_between_two_links_is_in_flight() {
         reverse: false,
         count: 1,
         frames: None,
+        ip: Ip::default(),
         name: None,
     };
     scenario.udp = vec![far.clone(), Udp { rate_bps: 2_000_000, path: vec![1], ..far }];
@@ -398,6 +402,7 @@ fn a_links_samples_are_its_own() {
         reverse: false,
         count: 1,
         frames: None,
+        ip: Ip::default(),
         name: None,
     }];
     let series = simulate(&scenario).link_series;

@@ -2,7 +2,7 @@
 
 use fullpipe_cc::registry;
 use fullpipe_sim::scenario::{
-    Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, RtoRule, Source, Spread, Tcp, Udp, Web,
+    Arrivals, Buffer, FlowGroup, Ip, Link, Loss, Recovery, RtoRule, Source, Spread, Tcp, Udp, Web,
 };
 use fullpipe_sim::{Report, Scenario, run};
 use proptest::prelude::*;
@@ -98,6 +98,7 @@ fn udp() -> impl Strategy<Value = Udp> {
         reverse,
         count: 1,
         frames: None,
+        ip: Ip::default(),
         name: None,
     })
 }

@@ -108,9 +108,44 @@ fn fq_pie_spares_a_sparse_source() {
     assert!(report.jain_index > 0.99, "{}", report.jain_index);
 }
 
+/// A household behind a shaper of 19 of 20 Mbit/s. The laptop has eight flows, the phone one, and each host has a half of 19 Mbit/s. A single flow
+/// uses 84 % of its half, as Reno over CoDel with a target of a seventh of its RTT (RFC 8289 section 3.2), and the laptop takes the rest. Without
+/// hosts, each flow has a ninth.
+#[test]
+fn cake_shapes_and_is_fair_to_hosts() {
+    let text = include_str!("../../../scenarios/cake.toml");
+    let report = run(&Scenario::from_toml(text).expect("a scenario"), &mut |_| true).expect("to its end");
+    let link = &report.links[0].forward;
+    assert!((link.utilization - 0.95).abs() < 0.005, "{}", link.utilization);
+    let [many, one] =
+        [&report.flows[..8], &report.flows[8..]].map(|flows| flows.iter().map(|flow| flow.goodput_bps).sum::<f64>());
+    assert!(one > 0.8 * 9.5e6 && one < 9.5e6 && one + many > 18.5e6, "{one} and {many}");
+    let call = &report.traffic[0];
+    assert_eq!(call.sent_packets - call.received_packets, 0);
+    assert!(mean_delay_s(&report) < 0.008, "{}", mean_delay_s(&report));
+}
+
+/// A shaper of 4 Mbit/s in a link of 20 Mbit/s: a fifth of it is used. With an overhead of 250 bytes for each 1000 it is 0.16.
+#[test]
+fn the_shaper_of_cake_counts_overhead() {
+    for (overhead, share) in [(0, 0.2), (250, 0.16)] {
+        let link = format!(
+            "delay = \"25 ms\"\nbuffer = \"1000 packets\"\nqueue = {{ name = \"cake\", bandwidth = \"4 Mbit/s\", overhead = {overhead} }}"
+        );
+        let report = simulate(60, &link, &["algorithm = \"cubic\"\ncount = 4"]);
+        let used = report.links[0].forward.utilization;
+        assert!((used / share - 1.0).abs() < 0.02, "{used}, not {share}");
+    }
+}
+
 /// The queues that mark wherever they would drop, or mark alone.
-const MARKING: [&str; 4] =
-    ["{ name = \"codel\", ecn = true }", "\"fq-codel\"", "{ name = \"step\", threshold = \"20 packets\" }", "\"step\""];
+const MARKING: [&str; 5] = [
+    "\"cake\"",
+    "{ name = \"codel\", ecn = true }",
+    "\"fq-codel\"",
+    "{ name = \"step\", threshold = \"20 packets\" }",
+    "\"step\"",
+];
 
 /// RFC 3168 section 5: marks take the place of drops. Without a limit of the buffer nothing is lost, and nothing sent again.
 #[test]

@@ -3,7 +3,9 @@
 //! that there are many ties.
 
 use fullpipe_cc::registry;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, Source, Spread, Tcp, Trace, Udp, Web};
+use fullpipe_sim::scenario::{
+    Arrivals, Buffer, FlowGroup, Ip, Link, Loss, Recovery, Source, Spread, Tcp, Trace, Udp, Web,
+};
 use fullpipe_sim::{Scenario, Serving, run, run_served};
 use proptest::prelude::*;
 
@@ -89,6 +91,7 @@ fn udp() -> impl Strategy<Value = Udp> {
         reverse,
         count,
         frames: None,
+        ip: Ip::default(),
         name: None,
     })
 }

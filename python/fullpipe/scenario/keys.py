@@ -81,7 +81,15 @@ class _Tcp(_Times, total=False):
     processing_time: str
 
 
-class FlowKeys(_Tcp, total=False):
+class _Ip(TypedDict, total=False):
+    sender: str
+    receiver: str
+
+
+_Class = TypedDict("_Class", {"class": Literal["bulk", "best-effort", "video", "voice"]}, total=False)
+
+
+class FlowKeys(_Tcp, _Ip, _Class, total=False):
     """Long-lived or finite flows."""
 
     name: str
@@ -100,7 +108,7 @@ class FramesKeys(TypedDict, total=False):
     key_every: int
 
 
-class UdpKeys(_Times, total=False):
+class UdpKeys(_Times, _Ip, _Class, total=False):
     """Datagrams at a constant rate, or frames."""
 
     name: str

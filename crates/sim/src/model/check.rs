@@ -428,6 +428,7 @@ fn params(at: &str, declared: &'static [Param], given: &[(&str, Value)]) -> Chec
             (Kind::Time { min, max }, Value::Time(nanos)) => time(&key, nanos, min..=max)?,
             (Kind::Packets { min, max }, Value::Packets(n)) => within(&key, n, min..=max, Amount::Packets)?,
             (Kind::Bytes { min, max }, Value::Bytes(n)) => bytes(&key, n, min..=max)?,
+            (Kind::Rate { min, max }, Value::Rate(bps)) => rate(&key, bps, min..=max)?,
             (Kind::PacketsOrTime, Value::Packets(n)) => within(&key, n, limits::PACKETS, Amount::Packets)?,
             (Kind::PacketsOrTime, Value::Time(nanos)) => time(&key, nanos, limits::DELAY)?,
             (Kind::Choice(names), Value::Name(name)) if !names.contains(&name) => {
@@ -449,6 +450,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Time { .. } => "a time",
         Kind::Packets { .. } => "packets",
         Kind::Bytes { .. } => "bytes",
+        Kind::Rate { .. } => "a rate",
         Kind::PacketsOrTime => "packets or a time",
         Kind::Flag => "true or false",
         Kind::Choice(_) => "a name",

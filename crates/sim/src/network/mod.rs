@@ -15,11 +15,13 @@ use crate::scenario::{Link, Scenario, Tcp, Udp, limits, order};
 use crate::window::Window;
 use change::trace::Traced;
 use discipline::flow_hash::{FlowHash, known_flows};
+use discipline::labels::Labels;
 use discipline::queue_seed;
 use fifo::Fifo;
 use fullpipe_cc::Nanos;
 use ledger::Sampled;
 use served::Served;
+use std::sync::Arc;
 
 /// The way of a flow's data to the receiver and of its ACKs back: a stretch of [`Network::hops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +125,7 @@ impl Network {
             }
         }
         network.hash_flows(scenario);
+        network.label_packets(scenario);
 
         let routes = ways.iter().map(|way| {
             let first = network.hops.len() as u32;
@@ -153,6 +156,21 @@ impl Network {
             self.shared_queues[direction] = hash.shared_queues(&flows);
             if let End::Served(place) = self.ends[direction] {
                 self.served[place as usize].set_flow_hash(hash);
+            }
+        }
+    }
+
+    /// Gives the hosts and classes of packets to each queue that reads them.
+    fn label_packets(&mut self, scenario: &Scenario) {
+        let queue = |direction: usize| &scenario.links[direction / 2].direction(direction % 2 == 1).queue;
+        let reading: Vec<_> = (0..self.ends.len()).filter(|&direction| queue(direction).reads_labels()).collect();
+        if reading.is_empty() {
+            return;
+        }
+        let labels = Arc::new(Labels::of(scenario));
+        for direction in reading {
+            if let End::Served(place) = self.ends[direction] {
+                self.served[place as usize].set_labels(&labels);
             }
         }
     }
@@ -344,7 +362,8 @@ impl Feeders {
         let sizes_at = |direction| ways.iter().flat_map(move |way| way.sizes_at(direction));
         let (Some(least), Some(largest)) = (sizes_at(from).min(), sizes_at(direction).max()) else { return false };
         // No queue can mark an ACK, but it may mark data that do not wait.
-        (!data_crosses || !links[direction].queue.marks())
+        !links[direction].queue.shapes()
+            && (!data_crosses || !links[direction].queue.marks())
             && links[from].is_steady()
             && weighted(largest, links[from].rate_bps) <= weighted(least, links[direction].rate_bps)
     }

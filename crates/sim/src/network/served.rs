@@ -20,6 +20,7 @@ use super::change::policer::Policer;
 use super::change::schedule::Schedule;
 use super::change::wire::Wire;
 use super::discipline::flow_hash::FlowHash;
+use super::discipline::labels::Labels;
 use super::discipline::{Any, Discipline, Known, Stock, Task, queue_seed};
 use super::ledger::{Ledger, Sampled, Totals};
 use super::transmitter::Transmitter;
@@ -31,6 +32,7 @@ use crate::window::Window;
 use fullpipe_cc::Nanos;
 use port::{Load, Port};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// See the head of the file.
 #[derive(Debug)]
@@ -135,7 +137,7 @@ impl Served {
             next_change: schedule.as_ref().map_or(Nanos::MAX, |schedule| schedule.next()),
             schedule: schedule.map(Box::new),
             limit: link.buffer,
-            timed: matches!(link.buffer, Buffer::Time(_)) && transmitter.is_steady(),
+            timed: matches!(link.buffer, Buffer::Time(_)) && transmitter.is_steady() && !link.queue.shapes(),
             transmitter,
             free: 0,
             waiting: Load::default(),
@@ -152,13 +154,18 @@ impl Served {
             ledger,
         };
         let in_packets = matches!(port.limit, Buffer::Packets(_) | Buffer::Unlimited);
-        port.simple = port.plain && in_packets && !port.wire.varies();
+        port.simple = port.plain && in_packets && !port.wire.varies() && !link.queue.shapes();
         Served { queue, coming: Vec::new(), awaited: false, change_at: Nanos::MAX, in_loop: 0, port }
     }
 
     /// Sets the hash of flows into queues; before the first packet.
     pub fn set_flow_hash(&mut self, hash: FlowHash) {
         self.queue.set_flow_hash(hash);
+    }
+
+    /// Sets the hosts and classes of packets; before the first packet.
+    pub fn set_labels(&mut self, labels: &Arc<Labels>) {
+        self.queue.set_labels(labels);
     }
 
     /// Handles the arrival of a packet of `size` bytes at `packet.at`. Afterwards the loop calls [`Served::poll`].

@@ -9,7 +9,7 @@ use super::units::{DATA, Dimension, RATE, TIME};
 use super::{Interpolation, limits};
 pub use source::{FRAME_SOURCE, ON_OFF_SOURCE, RATE_SOURCE, REQUEST_SOURCE, VIDEO_SOURCE};
 use std::ops::RangeInclusive;
-pub use traffic::{FLOW, FRAMES, RESUME, TCP, TRAFFIC, UDP, WEB};
+pub use traffic::{FLOW, FRAMES, IP, RESUME, TCP, TRAFFIC, UDP, WEB};
 
 /// A key of a table.
 ///
@@ -107,7 +107,7 @@ pub fn names(lists: &[&'static [Key]]) -> Vec<&'static str> {
 }
 
 /// Every list of keys by its name, in the order of `docs/reference/scenarios.md`.
-pub const ALL: [(&str, &[Key]); 21] = [
+pub const ALL: [(&str, &[Key]); 22] = [
     ("run", RUN),
     ("link", LINK),
     ("direction", DIRECTION),
@@ -124,6 +124,7 @@ pub const ALL: [(&str, &[Key]); 21] = [
     ("source-requests", REQUEST_SOURCE),
     ("source-video", VIDEO_SOURCE),
     ("traffic", TRAFFIC),
+    ("ip", IP),
     ("tcp", TCP),
     ("resume", RESUME),
     ("udp", UDP),

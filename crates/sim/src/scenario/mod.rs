@@ -6,6 +6,7 @@ mod change;
 mod client;
 mod groups;
 mod host;
+mod ip;
 pub mod keys;
 pub(crate) mod limits;
 mod link;
@@ -41,6 +42,7 @@ pub use crate::transport::validation::IdleRule;
 pub use client::{PlayerRule, Requests, Video};
 pub use fullpipe_cc::SlowStart;
 pub use fullpipe_cc::slow_start::Saved;
+pub use ip::{Class, Ip};
 pub use link::{Buffer, Change, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule};
 pub(crate) use network::buffer_key;
 pub use problem::{Problem, Wrong};
@@ -257,6 +259,8 @@ pub struct Tcp {
     pub path: Vec<usize>,
     /// Data crosses the path backwards, each link in its reverse direction.
     pub reverse: bool,
+    /// Hosts and class.
+    pub ip: Ip,
 }
 
 /// Flows that differ only in the random values of their spreads.
@@ -288,13 +292,14 @@ pub struct FlowGroup {
 /// Traffic without congestion control: at a constant rate, or frame by frame.
 ///
 /// ```
-/// use fullpipe_sim::model::{Frames, KeyFrames, Spread, Udp};
+/// use fullpipe_sim::model::{Frames, Ip, KeyFrames, Spread, Udp};
 ///
 /// let key = Some(KeyFrames { size: 20_000, every: 10 });
 /// let frames = Frames { per_second: 30.0, size: 5_000, key };
 /// let camera = Udp {
 ///     name: Some("camera".to_owned()), rate_bps: 5_000_000, packet_size: 1000, start: Spread::fixed(0), stop: None,
 ///     access_delay: Spread::fixed(0), path: vec![0], reverse: false, count: 1, frames: Some(frames),
+///     ip: Ip::default(),
 /// };
 /// assert_eq!((frames.packets(0, 1000), frames.packets(1, 1000)), (20, 5));
 /// let mean = (20.0 + 9.0 * 5.0) / 10.0 * 30.0 * 8_000.0;
@@ -322,6 +327,8 @@ pub struct Udp {
     pub count: u32,
     /// Frames; `None` for a constant packet rate.
     pub frames: Option<Frames>,
+    /// Hosts and class.
+    pub ip: Ip,
 }
 
 /// Traffic of frames, as a camera or a microphone makes them, each of which is cut into whole packets.
@@ -481,6 +488,7 @@ impl Tcp {
             processing_time: 0,
             path,
             reverse: false,
+            ip: Ip::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::problem::{Problem, unknown};
 use super::reader::Reader;
-use super::units::{DATA, Dimension, PACKETS, TIME, split};
+use super::units::{DATA, Dimension, PACKETS, RATE, TIME, split};
 use super::{Table, Value as Toml, limits};
 use fullpipe_cc::params::{Kind, Param, Params, Unset, Value};
 use std::ops::RangeInclusive;
@@ -55,6 +55,7 @@ fn value(reader: &Reader, param: &Param) -> Result<Option<Value>, Problem> {
         Kind::Time { min, max } => quantity(&TIME, min..=max)?.map(Value::Time),
         Kind::Packets { min, max } => quantity(&PACKETS, min..=max)?.map(Value::Packets),
         Kind::Bytes { min, max } => quantity(&DATA, min..=max)?.map(Value::Bytes),
+        Kind::Rate { min, max } => quantity(&RATE, min..=max)?.map(Value::Rate),
         Kind::Whole { min, max } => reader.whole(name, min..=max)?.map(Value::Whole),
         Kind::Number { min, max } => {
             let bounds = match param.unit {
@@ -96,6 +97,7 @@ pub fn written(value: Value) -> Toml {
         Value::Time(nanos) => TIME.format(nanos).into(),
         Value::Packets(packets) => PACKETS.format(packets).into(),
         Value::Bytes(bytes) => DATA.format(bytes).into(),
+        Value::Rate(bps) => RATE.format(bps).into(),
         Value::Number(x) => x.into(),
         Value::Whole(n) => Toml::Integer(i64::try_from(n).unwrap_or(i64::MAX)),
         Value::Flag(flag) => flag.into(),

@@ -4,7 +4,7 @@
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
     Arrivals, Buffer, Ecn, FlowGroup, Frames, Link, Scenario, Spread, Table, Tcp, Transport, Udp, Value, Web,
-    algorithm, change, queue, quic, resume, samples, source, trace,
+    algorithm, change, ip, queue, quic, resume, samples, source, trace,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -108,6 +108,7 @@ pub(super) fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {
     pairs.extend(times(group.start, group.stop));
     pairs.extend(group.size.map(|segments| ("size", quantity(&PACKETS, segments))));
     pairs.extend([("source", source::write(&group.source)), ("growth", group.tcp.growth.name().into())]);
+    pairs.extend(ip::write(&group.tcp.ip));
     pairs
 }
 
@@ -123,6 +124,7 @@ pub(super) fn udp(udp: &Udp, scenario: &Scenario) -> Pairs {
     pairs.extend(udp.name.as_deref().map(|name| ("name", name.into())));
     pairs.extend(times(udp.start, udp.stop));
     pairs.extend(udp.frames.map(|law| ("frames", table(frames(law)))));
+    pairs.extend(ip::write(&udp.ip));
     pairs
 }
 

@@ -1,13 +1,13 @@
 //! `[[flows]]`, `[[udp]]`, `[[web]]`: traffic over the links.
 
 use super::host::Host;
-use super::keys::{self, FLOW, FRAMES, TCP, TRAFFIC, UDP, WEB};
+use super::keys::{self, FLOW, FRAMES, IP, TCP, TRAFFIC, UDP, WEB};
 use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
     Arrivals, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart,
-    Spread, Table, Tcp, Transport, Udp, Value, Web, algorithm, groups, limits, network, quic, resume, source,
+    Spread, Table, Tcp, Transport, Udp, Value, Web, algorithm, groups, ip, limits, network, quic, resume, source,
 };
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
@@ -26,10 +26,10 @@ pub struct Context<'a> {
 
 /// An entry of `[[flows]]`: a group for each path that its members take.
 pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<Vec<FlowGroup>, Problem> {
-    let reader = Reader::new(table, place.clone(), keys::names(&[FLOW, TCP, TRAFFIC]))?;
+    let reader = Reader::new(table, place.clone(), keys::names(&[FLOW, TCP, TRAFFIC, IP]))?;
     let name = reader.name("\"ours\"")?.map(str::to_owned);
     let growth = reader.one_of("growth", "rule", &Growth::NAMES)?.unwrap_or(Growth::Rfc);
-    let tcp = Tcp { name, growth, ..tcp(&reader, context)? };
+    let tcp = Tcp { name, growth, ip: ip::read(&reader)?, ..tcp(&reader, context)? };
     let (start, stop) = times(&reader, context)?;
     let (size, source) = (size(&reader, context.packet_size)?, source::read(&reader)?);
     if size.is_some() && !source.is_bulk() {
@@ -43,7 +43,7 @@ pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<Vec
 
 /// An entry of `[[udp]]`: sources for each path that its members take, with separate names.
 pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Vec<Udp>, Problem> {
-    let reader = Reader::new(table, place.clone(), keys::names(&[UDP, TRAFFIC]))?;
+    let reader = Reader::new(table, place.clone(), keys::names(&[UDP, TRAFFIC, IP]))?;
     let rate = reader.quantity("rate", &RATE, limits::RATE)?;
     let rate_bps = rate.ok_or_else(|| reader.missing("rate", "\"1 Mbit/s\""))?;
     let packet_size = packet_size(&reader, "packet_size", limits::SMALL_PACKET)?.unwrap_or(context.packet_size);
@@ -59,6 +59,7 @@ pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Vec<U
         path: network::path(&reader, context.links)?,
         reverse: reader.flag("reverse", false)?,
         count: count(&reader)?,
+        ip: ip::read(&reader)?,
     };
     let paths = groups::paths(&reader, &sources.path, context.links, sources.count)?;
     let several = paths.len() > 1;

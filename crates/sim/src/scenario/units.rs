@@ -58,7 +58,8 @@ impl Dimension {
     pub fn format(&self, value: u64) -> String {
         let fits = |&&(_, scale): &&(&str, u64)| {
             let decimal = 10_u64.pow(scale.ilog10()) == scale;
-            decimal && (scale <= value || value == 0)
+            // Zero is a time in seconds, and otherwise has the smallest unit.
+            decimal && (scale <= value.max(1) || value == 0 && self.name == "time")
         };
         let (unit, scale) = self.units.iter().rfind(fits).expect("a unit of 1");
         let (whole, rest) = (value / scale, value % scale);

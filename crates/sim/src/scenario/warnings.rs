@@ -215,10 +215,10 @@ fn made_for(tcp: &Tcp) -> Option<MadeForEcn> {
 }
 
 /// Whether the author of the scenario wants the queue to mark: it always does, or a parameter asks for it. One that marks by default, as
-/// FQ-CoDel, is chosen for other reasons too.
+/// FQ-CoDel and CAKE, is chosen for other reasons too.
 fn is_to_mark(queue: &Queue) -> bool {
     let told = queue.given.iter().any(|(name, _)| ["ecn", "ce_threshold"].contains(name));
-    let always = !queue.info.params.iter().any(|param| param.name == "ecn");
+    let always = ["dualpi2", "step"].contains(&queue.info.name);
     queue.marks() && (told || always)
 }
 

@@ -8,9 +8,9 @@ use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Jitter, JitterModel,
-    KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Recovery, Reorder, Requests, RtoRule, Saved,
-    Schedule, SlowStart, Source, Spread, Tcp, Trace, Udp, Video, Web,
+    Algorithm, Arrivals, Buffer, Change, Class, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Ip, Jitter,
+    JitterModel, KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Recovery, Reorder, Requests, RtoRule,
+    Saved, Schedule, SlowStart, Source, Spread, Tcp, Trace, Udp, Video, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -272,6 +272,7 @@ impl Dice {
                 let x = self.unit();
                 Value::Number(self.pick(&[min, max, min + x * (max - min), min + x.powi(8) * (max - min)]))
             }
+            Kind::Rate { min, max } => Value::Rate(self.any(min..=max, 1_000_000..=100_000_000)),
             Kind::PacketsOrTime if self.one_in(2) => Value::Packets(self.any(1..=1_000_000_000_000, 1..=100)),
             Kind::PacketsOrTime => Value::Time(self.any(0..=100 * SECOND, 100 * US..=50 * MS)),
             Kind::Flag => Value::Flag(self.one_in(2)),
@@ -353,6 +354,7 @@ impl Dice {
             min_rto: self.any(US..=100 * SECOND, 200 * MS..=SECOND),
             rto: self.pick(&RtoRule::ALL),
             growth: Growth::Rfc,
+            ip: Ip::default(),
             idle: IdleRule::None,
             sack_compression: self.one_in(2),
             timestamp_tick: self.any(0..=SECOND, 0..=10 * MS),
@@ -390,6 +392,7 @@ impl Dice {
             }
             group.tcp.idle = self.pick(&IdleRule::ALL);
             group.tcp.growth = self.pick(&Growth::ALL);
+            group.tcp.ip = self.ip();
         }
     }
 
@@ -462,7 +465,15 @@ impl Dice {
             path: self.path(links),
             reverse: self.one_in(3),
             count: self.count(),
+            ip: self.ip(),
         }
+    }
+
+    /// Three hosts, or one of each flow alone.
+    fn ip(&mut self) -> Ip {
+        let mut host = || self.pick(&[None, Some("a"), Some("b"), Some("c")]).map(str::to_owned);
+        let (sender, receiver) = (host(), host());
+        Ip { sender, receiver, class: self.pick(&Class::ALL) }
     }
 
     /// As many a second as the rate has room for; none where that is not one in the longest run.

@@ -115,10 +115,17 @@ pub fn queue_value(kind: queues::Kind) -> BoxedStrategy<queues::Value> {
         Kind::Whole { min, max } => (min..=max).prop_map(Value::Whole).boxed(),
         Kind::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
         Kind::Choice(names) => prop::sample::select(names).prop_map(Value::Name).boxed(),
+        Kind::Rate { min, max } => (min..=max).prop_map(Value::Rate).boxed(),
         Kind::PacketsOrTime => {
             prop_oneof![(1..1_000_000_u64).prop_map(Value::Packets), time(100 * SECOND).prop_map(Value::Time)].boxed()
         }
     }
+}
+
+/// One of a few hosts and classes.
+fn ip(draw: u32) -> Ip {
+    let host = |number: u32| (number % 3 != 0).then(|| format!("host {number}"));
+    Ip { sender: host(draw), receiver: host(draw / 3), class: Class::ALL[draw as usize % 4] }
 }
 
 pub fn tcp() -> impl Strategy<Value = Tcp> {
@@ -220,7 +227,19 @@ pub fn udp(start: Spread) -> impl Strategy<Value = Udp> {
             let path = vec![0];
             let needs = frames.map_or(0.0, |frames| frames.mean_rate_bps(packet_size));
             let rate_bps = rate_bps.max(needs.ceil() as u64);
-            Udp { rate_bps, packet_size, start, stop: None, access_delay, path, reverse, count, frames, name: None }
+            Udp {
+                rate_bps,
+                packet_size,
+                start,
+                stop: None,
+                access_delay,
+                path,
+                reverse,
+                count,
+                frames,
+                name: None,
+                ip: ip(count),
+            }
         },
     )
 }

@@ -8,9 +8,9 @@ use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Jitter, JitterModel,
-    KeyFrames, Law, Link, Loss, Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Source,
-    Spread, Table, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Class, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Ip, Jitter,
+    JitterModel, KeyFrames, Law, Link, Loss, Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart,
+    Source, Spread, Table, Tcp, Trace, Udp, Web,
 };
 use generated::scenario;
 use proptest::prelude::*;
@@ -220,6 +220,7 @@ fn every_queue_and_parameter_can_be_given() {
                 Kind::Time { min, max } => vec![Value::Time(min), Value::Time(max)],
                 Kind::Packets { min, max } => vec![Value::Packets(min), Value::Packets(max)],
                 Kind::Bytes { min, max } => vec![Value::Bytes(min), Value::Bytes(max)],
+                Kind::Rate { min, max } => vec![Value::Rate(min), Value::Rate(max)],
                 Kind::PacketsOrTime => vec![Value::Packets(1), Value::Time(0), Value::Time(100 * SECOND)],
                 Kind::Number { min, max } => vec![Value::Number(min), Value::Number(max)],
                 Kind::Whole { min, max } => vec![Value::Whole(min), Value::Whole(max)],

@@ -201,7 +201,7 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
         "delay = \"39 ms\"",
         "delay = \"39 ms\"\nqueue = \"droptail\"",
         &[
-            "line 10: links[0].queue: unknown queue \"droptail\"; did you mean \"drop-tail\"? (allowed: drop-tail, red, ared, codel, fq-codel, pie, fq-pie, dualpi2, step)",
+            "line 10: links[0].queue: unknown queue \"droptail\"; did you mean \"drop-tail\"? (allowed: drop-tail, red, ared, codel, fq-codel, pie, fq-pie, cake, dualpi2, step)",
         ],
     ),
     ("\"second\"\nrate", "\"first\"\nrate", &["links[1].name: \"first\" is already the name of links[0]"]),

@@ -56,6 +56,7 @@ fn every_parameter_of_a_queue_has_bounds() {
                 Kind::Time { max, .. } => written(Given::Time(2 * max)),
                 Kind::Packets { max, .. } => written(Given::Packets(2 * max)),
                 Kind::Bytes { max, .. } => written(Given::Bytes(2 * max)),
+                Kind::Rate { max, .. } => written(Given::Rate(2 * max)),
                 Kind::PacketsOrTime => "1000 s".into(),
                 Kind::Number { max, .. } => written(Given::Number(2.0 * max)),
                 Kind::Whole { max, .. } => written(Given::Whole(2 * max)),

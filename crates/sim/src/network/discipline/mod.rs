@@ -4,12 +4,14 @@
 //! the physical limit of the buffer, and passes only `full` to the discipline.
 
 mod ared;
+mod cake;
 mod codel;
 mod drop_tail;
 mod dualpi2;
 pub mod flow_hash;
 mod fq_codel;
 mod fq_pie;
+pub mod labels;
 mod outlet;
 mod packets;
 pub mod params;
@@ -26,6 +28,7 @@ mod testing;
 use crate::packet::Packet;
 use crate::rng::{Identity, Purpose, Rng};
 use ared::Ared;
+use cake::Cake;
 use codel::Codel;
 use drop_tail::DropTail;
 use dualpi2::DualPi2;
@@ -33,9 +36,11 @@ use flow_hash::FlowHash;
 use fq_codel::FqCodel;
 use fq_pie::FqPie;
 use fullpipe_cc::Nanos;
+use labels::Labels;
 pub use params::{Info, Settings};
 use pie::Pie;
 use red::Red;
+use std::sync::Arc;
 use step::Step;
 pub use stock::{Known, Stock};
 
@@ -65,6 +70,14 @@ pub trait Discipline {
 
     /// Hash of flows into queues, for disciplines that separate flows; called before the first packet.
     fn set_flow_hash(&mut self, _hash: FlowHash) {}
+
+    /// Hosts and classes of packets, for disciplines that read them; called before the first packet.
+    fn set_labels(&mut self, _labels: &Arc<Labels>) {}
+
+    /// Time before which a shaper holds all packets back; no call of [`Discipline::enqueue`] makes it earlier.
+    fn ready_at(&self) -> Nanos {
+        0
+    }
 
     /// Bytes it takes on the heap.
     fn heap_bytes(&self) -> usize;
@@ -134,6 +147,14 @@ macro_rules! disciplines {
                 match self { $(Any::$variant(queue) => queue.set_flow_hash(hash)),* }
             }
 
+            fn set_labels(&mut self, labels: &Arc<Labels>) {
+                match self { $(Any::$variant(queue) => queue.set_labels(labels)),* }
+            }
+
+            fn ready_at(&self) -> Nanos {
+                match self { $(Any::$variant(queue) => queue.ready_at()),* }
+            }
+
             fn heap_bytes(&self) -> usize {
                 match self { $(Any::$variant(queue) => queue.heap_bytes()),* }
             }
@@ -149,6 +170,7 @@ disciplines! {
     FqCodel = fq_codel::INFO, FqCodel::new;
     Pie = pie::INFO, Pie::new;
     FqPie = fq_pie::INFO, FqPie::new;
+    Cake = cake::INFO, Cake::new;
     DualPi2 = dualpi2::INFO, DualPi2::new;
     Step = step::INFO, Step::new;
 }
@@ -178,6 +200,16 @@ impl Settings {
     pub fn flow_queues(&self) -> Option<usize> {
         let separates = [fq_codel::INFO.name, fq_pie::INFO.name].contains(&self.info.name);
         separates.then(|| self.whole("flows") as usize)
+    }
+
+    /// Whether it reads hosts and classes of packets.
+    pub fn reads_labels(&self) -> bool {
+        self.info.name == cake::INFO.name
+    }
+
+    /// Whether packets may wait while the transmitter is free.
+    pub fn shapes(&self) -> bool {
+        self.info.name == cake::INFO.name && self.value("bandwidth").is_some()
     }
 
     /// Whether it marks ECN-capable packets.

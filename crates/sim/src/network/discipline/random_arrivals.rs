@@ -44,6 +44,7 @@ fn value(kind: Kind) -> BoxedStrategy<Value> {
         Kind::Packets { min, max } => whole(min, max).prop_map(Value::Packets).boxed(),
         Kind::Bytes { min, max } => whole(min, max).prop_map(Value::Bytes).boxed(),
         Kind::Whole { min, max } => whole(min, max).prop_map(Value::Whole).boxed(),
+        Kind::Rate { min, max } => whole(min, max).prop_map(Value::Rate).boxed(),
         Kind::PacketsOrTime => (0..100_u64).prop_map(Value::Packets).boxed(),
         Kind::Number { min, max } => {
             prop_oneof![Just(min), Just(max), min..=max.min(min + 1.0)].prop_map(Value::Number).boxed()

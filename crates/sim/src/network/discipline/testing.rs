@@ -88,6 +88,7 @@ fn variants() -> Vec<Settings> {
                 (super::params::Kind::Choice(names), default) => {
                     names.iter().map(|name| Value::Name(name)).filter(|name| Some(*name) != default).collect()
                 }
+                (super::params::Kind::Rate { .. }, _) => vec![Value::Rate(8_000_000)],
                 (super::params::Kind::PacketsOrTime, _) => vec![Value::Packets(5), Value::Time(100 * MICROSECOND)],
                 _ => Vec::new(),
             };

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 pub(super) struct Port {
     /// Neither a policer nor losses, and a constant rate: most links.
     pub(super) plain: bool,
-    /// [`Port::plain`], room is counted in packets, and all packets have one propagation delay.
+    /// [`Port::plain`], room is counted in packets, all packets have one propagation delay, and the queue has no shaper.
     pub(super) simple: bool,
     pub(super) policer: Option<Policer>,
     pub(super) transmitter: Transmitter,
@@ -231,13 +231,18 @@ impl Port {
         }
     }
 
-    /// Takes the next packet out of the queue and sends it: that packet, if the wire does not lose it. None where none is left.
+    /// Takes the next packet out of the queue and sends it: that packet, if the wire does not lose it. None where none is left, or where a shaper
+    /// holds all back.
     #[inline(always)]
     pub(super) fn send_next<const SIMPLE: bool>(
         &mut self,
         queue: &mut impl Discipline,
         now: Nanos,
     ) -> Option<Departed> {
+        if !SIMPLE && queue.ready_at() > now {
+            self.turn = queue.ready_at();
+            return None;
+        }
         let next = queue.dequeue(now, &mut self.stock);
         self.note_any_deeds(now);
         let Some(Known { place, size, entered }) = next else {

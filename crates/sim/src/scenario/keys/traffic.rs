@@ -5,7 +5,7 @@ use super::Otherwise::{Required, Value, Words};
 use super::{Key, key, sourced};
 use crate::scenario::host::Host;
 use crate::scenario::units::{DATA, PACKETS, RATE, TIME};
-use crate::scenario::{EcnMode, Growth, IdleRule, Pacing, Recovery, RtoRule, SlowStart, Transport, limits};
+use crate::scenario::{Class, EcnMode, Growth, IdleRule, Pacing, Recovery, RtoRule, SlowStart, Transport, limits};
 
 /// Of `[[flows]]` alone.
 pub const FLOW: &[Key] = &[
@@ -71,6 +71,29 @@ pub const TRAFFIC: &[Key] = &[
         "The links in the order the data crosses them; ACKs come back over the same.",
     ),
     key("reverse", Flag, Value("false"), "Data crosses the path backwards, each link in its reverse direction."),
+];
+
+/// Of flows and UDP sources: the IP header.
+pub const IP: &[Key] = &[
+    key(
+        "sender",
+        Other("text", "at least one printable character"),
+        Words("a separate host"),
+        "The host that sends the data, for `cake`: flows with equal text share it.",
+    ),
+    key(
+        "receiver",
+        Other("text", "at least one printable character"),
+        Words("a separate host"),
+        "The host that receives the data, for `cake`.",
+    ),
+    sourced(
+        "class",
+        Names(|| Class::ALL.map(Class::name).to_vec()),
+        Value("\"best-effort\""),
+        "The class of data and ACKs, for `cake`: CS1, CS0, AF4x, or EF.",
+        "RFC 4594",
+    ),
 ];
 
 /// Of TCP.
