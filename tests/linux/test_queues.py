@@ -18,6 +18,8 @@ from linux.beside import ALGORITHMS, Figures, hold, needs_guest, run_on_linux, s
 pytestmark = [pytest.mark.slow_linux, needs_guest]
 
 QUEUES: dict[str, dict[str, Any]] = {
+    "cake": {"name": "cake", "isolation": "flows"},
+    "cake-shaper": {"name": "cake", "isolation": "flows", "bandwidth": "9 Mbit/s"},
     "codel": {"name": "codel", "sqrt": "newton"},
     "fq-codel": {"name": "fq-codel", "sqrt": "newton", "floor": "all"},
     # The kernel updates at its ticks of 4 ms.
@@ -34,6 +36,8 @@ QUEUES: dict[str, dict[str, Any]] = {
     },
     "step": {"name": "step", "threshold": "10 ms"},
 }
+MARKING = ("cake", "cake-shaper", "step")
+"""Queues that always mark."""
 RANDOM = ("red", "pie", "fq-pie")
 SEEDS = range(2, 26)
 DELAYS_MS = tuple(48.5 + 0.1 * i for i in range(11))
@@ -50,6 +54,10 @@ CASES: list[Case] = [
     *(("codel", "reno", flows, ecn) for flows in (1, 4) for ecn in (False, True)),
     *(("codel", "cubic", 4, ecn) for ecn in (False, True)),
     ("codel", "vegas", 4, False),
+    *(("cake", "reno", *case) for case in ((1, False), (4, False), (4, True))),
+    *(("cake", *case, False) for case in (("cubic", 4), ("vegas", 4))),
+    *(("cake-shaper", "reno", *case) for case in ((1, False), (4, False), (4, True))),
+    *(("cake-shaper", *case, False) for case in (("cubic", 4), ("vegas", 4))),
     *(("fq-codel", "reno", 4, ecn) for ecn in (False, True)),
     ("fq-codel", "cubic", 4, True),
     ("fq-codel", "vegas", 4, False),
@@ -76,7 +84,7 @@ IN_STEP_MS = (48.6, 48.8, 49, 49.2)
 
 def scenario(case: Case, *, seed: int = 2, delay_ms: float = 49, later_ms: int = 0, processing_us: int = 0) -> Scenario:
     queue, algorithm, flows, ecn = case
-    marking = {} if queue == "step" else {"ecn": ecn}
+    marking = {} if queue in MARKING else {"ecn": ecn}
     # A flow that begins 300 ms later loses its SYN to RED, which slow start has filled. The kernel then retries without
     # ECN.
     apart_ms = 20 if (queue, ecn) == ("red", True) else 300

@@ -81,6 +81,26 @@ def test_fq_pie() -> None:
     assert words(other) == f"fq_pie {many} flows 16 quantum 300 {control} ecn"
 
 
+def test_cake() -> None:
+    """Flows on Linux share hosts, so that only flows are isolated. A packet of 1500 B takes 2250 B of the limit."""
+    rest = "flows no-ack-filter no-split-gso nonat nowash"
+    assert (
+        words(CAKE) == f"cake unlimited rtt 100000us besteffort {rest} overhead 0 mpu 0 noatm memlimit 2247750 egress"
+    )
+    other = {
+        **CAKE,
+        "bandwidth": "8 Mbit/s",
+        "rtt": "10 ms",
+        "diffserv": "diffserv4",
+        "overhead": 44,
+        "mpu": "64 B",
+        "framing": "atm",
+        "ingress": True,
+    }
+    shaper = "cake bandwidth 8000000bit rtt 10000us diffserv4"
+    assert words(other) == f"{shaper} {rest} overhead 44 mpu 64 atm memlimit 2247750 ingress"
+
+
 @pytest.mark.parametrize(("w_q", "burst"), [(1 / 256, 34), (1 / 512, 48)])
 def test_red(w_q: float, burst: int) -> None:
     """Sizes in bytes. With min 7500 and avpkt 1500, tc (iproute2 6.1) sends the kernel a Wlog of 7 for a burst of 33, 8
@@ -136,6 +156,7 @@ def test_a_drop_tail_buffer_in_time() -> None:
 
 RED = {"name": "red", "w_q": 2**-9, "gentle": False, "gaps": "drawn"}
 PIE = {"name": "pie", "variant": "linux"}
+CAKE = {"name": "cake", "isolation": "flows"}
 CODEL = {"name": "codel", "sqrt": "newton"}
 FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
 
@@ -143,13 +164,17 @@ FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
 @pytest.mark.parametrize(
     ("queue", "key", "said"),
     [
-        ("dualpi2", "", "allowed: drop-tail, codel, fq-codel, fq-pie, pie, red, step"),
+        ("dualpi2", "", "allowed: drop-tail, cake, codel, fq-codel, fq-pie, pie, red, step"),
         ("ared", "", "allowed: drop-tail"),
         ({**CODEL, "mtu": "512 B"}, ".mtu", '"1500 B"'),
         ({**CODEL, "target": "1500 ns"}, ".target", "whole microseconds"),
         ({**CODEL, "interval": "100000.5 us"}, ".interval", "whole microseconds"),
         ({**CODEL, "ce_threshold": "1 ns"}, ".ce_threshold", "whole microseconds"),
         ({**FQ_CODEL, "floor": "queue"}, ".floor", '"all"'),
+        ("cake", ".isolation", '"flows"'),
+        ({**CAKE, "target": "1 ms"}, ".target", "a twentieth of rtt"),
+        ({**CAKE, "flows": 512}, ".flows", "1024"),
+        ({**CAKE, "root": "exact"}, ".root", '"linux"'),
         ("pie", ".variant", '"linux"'),
         ({**PIE, "update": "15000.5 us"}, ".update", "whole microseconds"),
         ({**PIE, "alpha": 0.1}, ".alpha", "0.0625 to 2"),

@@ -117,6 +117,7 @@ def test_json_and_tables_have_the_recommendation() -> None:
             {"name": "fq-pie", "variant": "linux"},
             "fq_pie limit 49 flows 1024 quantum 1514 target 15000us tupdate 15000us",
         ),
+        ({"name": "cake"}, "cake unlimited rtt 100000us besteffort triple-isolate no-ack-filter"),
         ({"name": "dualpi2"}, "dualpi2 limit 49 target 15000us"),
         ("ared", None),
     ],

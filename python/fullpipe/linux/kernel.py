@@ -26,7 +26,7 @@ __all__ = ["BUILT_IN", "PACKAGE", "Kernel", "cached", "check_name", "ensure", "k
 
 PACKAGE = "linux-image-cloud-amd64"
 """Debian's package that depends on the newest kernel for virtual machines."""
-QUEUES = ("cbs", "codel", "fq_codel", "fq_pie", "pie", "red")
+QUEUES = ("cake", "cbs", "codel", "fq_codel", "fq_pie", "pie", "red")
 WAYS = ("cls_matchall", "act_mirred", "act_police", "sch_ingress")
 MODULES = (
     "drivers/net/veth",

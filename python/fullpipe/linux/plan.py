@@ -213,6 +213,8 @@ class _Reader:
             raise self.cannot(
                 f"flows[{i}].recovery", 'Linux has no Tahoe recovery (allowed: "sack", "newreno"; others run as "sack")'
             )
+        if group["class"] != "best-effort":
+            raise self.cannot(f"flows[{i}].class", 'flows on Linux have no DSCP (allowed: "best-effort")')
         name = _name(group["algorithm"])
         kernels = ("standard", "hystart") if name == "cubic" else ("standard",)
         if group["slow_start"] not in kernels:

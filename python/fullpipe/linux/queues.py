@@ -216,6 +216,45 @@ def _controller(params: Table) -> tuple[str, ...]:
     )
 
 
+def _cake(params: Table, line: Line) -> Discipline:
+    """CAKE in the Linux engine."""
+    _only(params, "isolation", "flows", "flows on Linux share hosts")
+    return _any_cake(params, line)
+
+
+def _any_cake(params: Table, line: Line) -> Discipline:
+    """CAKE, whose limit is an amount of kernel memory: as much as full packets take there."""
+    _only(params, "flows", 1024, "the kernel has 1024 queues in a tin")
+    _only(params, "root", "linux", "the kernel begins at 0")
+    rtt, target = (Quantity.parse(params[key]) for key in ("rtt", "target"))
+    assert rtt is not None
+    assert target is not None
+    if abs(target.value - rtt.value / 20) > NANOSECOND:
+        raise Refusal("target", "tc sets a twentieth of rtt (allowed: leave it out)")
+    overhead, mpu = round(params["overhead"]), _whole(params["mpu"])
+    bandwidth = () if params["bandwidth"] == "unlimited" else ("bandwidth", f"{whole(params['bandwidth'])}bit")
+    words = (
+        *(bandwidth or ("unlimited",)),
+        *("rtt", _microseconds(params, "rtt")),
+        "besteffort" if params["diffserv"] == "auto" else params["diffserv"],
+        ISOLATION.get(params["isolation"], params["isolation"]),
+        "no-ack-filter",
+        *("no-split-gso", "nonat", "nowash"),
+        *("overhead", str(overhead), "mpu", str(mpu), {"none": "noatm"}.get(params["framing"], params["framing"])),
+        *("memlimit", str(min(line.waiting_packets * _memory(line.packet_bytes), MOST_BYTES))),
+        "ingress" if params["ingress"] else "egress",
+    )
+    memory = (
+        f"the kernel limits memory, of which a packet of {line.packet_bytes} B takes {_memory(line.packet_bytes)} B"
+    )
+    return Discipline("cake", words, (("limit", memory),))
+
+
+def _memory(packet_bytes: int) -> int:
+    """Kernel memory of a packet in bytes, about 1.5 times its size."""
+    return packet_bytes * 3 // 2
+
+
 def _dualpi2(params: Table, line: Line) -> Discipline:
     """DualPI2 with the kernel's own gains, which follow from its target and RTT as those of RFC 9332 do."""
     return Discipline("dualpi2", ("limit", str(line.waiting_packets), "target", _microseconds(params, "target")))
@@ -304,7 +343,11 @@ def _whole(text: str) -> int:
 
 
 NEVER = "2000s"
+NANOSECOND = 1e-9
+ISOLATION = {"triple": "triple-isolate", "none": "flowblind"}
+"""Words of tc-cake(8) that differ from the scenario's."""
 _ALL: Mapping[str, Callable[[Table, Line], Discipline]] = {
+    "cake": _cake,
     "codel": _codel,
     "fq-codel": _fq_codel,
     "fq-pie": _fq_pie,
@@ -314,8 +357,8 @@ _ALL: Mapping[str, Callable[[Table, Line], Discipline]] = {
 }
 """Parameters of each queue with their defaults (docs/reference/queues), and their arguments for tc."""
 
-_ADVISED: Mapping[str, Callable[[Table, Line], Discipline]] = {"dualpi2": _dualpi2}
-"""Queues that tc knows and the Linux engine does not run: tc-dualpi2(8) (kernel 6.17)."""
+_ADVISED: Mapping[str, Callable[[Table, Line], Discipline]] = {"cake": _any_cake, "dualpi2": _dualpi2}
+"""Queues that tc knows and the Linux engine does not run like that: tc-dualpi2(8) (kernel 6.17), CAKE with hosts."""
 
 NAMES = ("drop-tail", *_ALL)
 """The queues that the kernel has."""
