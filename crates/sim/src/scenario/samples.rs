@@ -1,5 +1,6 @@
 //! `delay_trace` and `loss_trace`: values of a link over time, from a CSV file with the columns `time_s` and `delay_s` or `loss`, or from a
-//! list of pairs such as `[[0, 0.02], [10, 0.04]]`.
+//! list of pairs such as `[[0, 0.02], [10, 0.04]]`. A file of round trips, as ping measures them, has the column `rtt_s`: half of each is the
+//! delay of one direction.
 //!
 //! A scenario in memory has the list; see `trace.rs`.
 
@@ -80,6 +81,9 @@ pub const LOSSES: Column = Column {
     allowed: (0.0..=1.0, "0 to 1"),
     scale: 1.0,
 };
+
+/// Heading of round-trip times in a file.
+const ROUND_TRIPS: &str = "rtt_s";
 
 /// Nanoseconds of a second.
 const SECOND: f64 = 1e9;
@@ -224,16 +228,19 @@ pub fn write(samples: &Samples, column: &Column) -> [(&'static str, Value); 2] {
 /// The list of a CSV file.
 pub fn from_text(text: &str, column: &Column) -> Result<Value, String> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let heading = format!("time_s,{}", column.heading);
-    match lines.next() {
-        Some((_, line)) if line.split(',').map(str::trim).eq(heading.split(',')) => {}
-        _ => return Err(format!(", line 1: expected the heading {heading}")),
+    let heading = lines.next().map_or("", |(_, line)| line);
+    let has = |second: &str| heading.split(',').map(str::trim).eq(["time_s", second]);
+    let round_trips = column.key == DELAYS.key && has(ROUND_TRIPS);
+    if !round_trips && !has(column.heading) {
+        let other = if column.key == DELAYS.key { " or time_s,rtt_s" } else { "" };
+        return Err(format!(", line 1: expected the heading time_s,{}{other}", column.heading));
     }
+    let part = if round_trips { 0.5 } else { 1.0 };
     let row = |(place, line): (usize, &str)| {
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite());
         let mut numbers = line.split(',').map(number);
         match (numbers.next(), numbers.next(), numbers.next()) {
-            (Some(Some(time)), Some(Some(value)), None) => Ok((place, (time, value))),
+            (Some(Some(time)), Some(Some(value)), None) => Ok((place, (time, part * value))),
             _ => Err(format!(", line {}: {} is not two numbers", place + 1, quoted(line))),
         }
     };
@@ -272,6 +279,9 @@ mod tests {
     fn files_have_a_heading_and_rows() {
         let text = "time_s,delay_s\n0,0.02\n\n10.5, 0.04\r\n";
         assert_eq!(from_text(text, &DELAYS).expect("a file").to_string(), "[[0.0, 0.02], [10.5, 0.04]]");
+        let pings = from_text("time_s,rtt_s\n0,0.04\n1,0.06\n", &DELAYS).expect("a file of ping");
+        assert_eq!(pings.to_string(), "[[0.0, 0.02], [1.0, 0.03]]");
+        assert!(from_text("time_s,rtt_s\n0,0.04\n", &LOSSES).is_err());
         let cases = [
             ("", ", line 1: expected the heading time_s,delay_s"),
             ("time_s,loss\n0,0.1\n", ", line 1: expected the heading time_s,delay_s"),
