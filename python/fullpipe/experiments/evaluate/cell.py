@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -130,12 +130,14 @@ class Setting:
             solo).
         level: Lowest profile that runs it.
         equal_bps: For harm, the equal share of all victims together.
+        without: Keys of the test case's metrics that its runs do not have.
     """
 
     name: str
     tree: Callable[..., Tree]
     level: int = STANDARD
     equal_bps: float | None = None
+    without: Collection[str] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -222,7 +222,8 @@ def _with_kernel(one: Compared, real: Compared | None) -> Compared:
 def _compare(cell: Cell, setting: Setting, runs: Runs) -> list[Compared]:
     if isinstance(cell, Beside):
         return _compare_harm(cell, setting, runs)
-    return [_compare_ratio(cell, setting, metric, runs) for metric in cell.metrics]
+    metrics = [metric for metric in cell.metrics if metric.key not in setting.without]
+    return [_compare_ratio(cell, setting, metric, runs) for metric in metrics]
 
 
 def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Compared:

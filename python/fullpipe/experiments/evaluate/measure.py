@@ -26,6 +26,8 @@ OF_RUN = (
 )
 OF_GROUP = ("goodput_bps", "jain_index", "mean_rtt_s", "p50_rtt_s", "p95_rtt_s", "retransmits", "timeouts")
 
+OF_APPLICATION = ("p99_frame_delay_s", "late_fraction", "request_completion_s")
+
 BREAKER_S = 10.0
 """Interval over which a circuit breaker measures loss (RFC 9743, section 7.2)."""
 
@@ -93,6 +95,13 @@ def transfer(result: Result) -> Row:
     times = [flow["completion_s"] for flow in result.to_dict()["flows"] if flow["name"] == "subject"]
     whole_s = result.scenario.duration_s
     return {**metrics(result), "completion_s": max(whole_s if time is None else time for time in times)}
+
+
+def app_limited(result: Result) -> Row:
+    """The metrics of `metrics`, and those of the application of the group ``subject``."""
+    row = metrics(result)
+    (subject,) = (group for group in result.to_dict()["groups"] if group["name"] == "subject")
+    return {**row, **{f"subject.{key}": subject.get(key) for key in OF_APPLICATION}}
 
 
 def call(result: Result) -> Row:
@@ -187,6 +196,7 @@ def latecomer(result: Result) -> Row:
 MEASURES: Mapping[str, Callable[[Result], Row]] = {
     "metrics": metrics,
     "transfer": transfer,
+    "app_limited": app_limited,
     "call": call,
     "camps": camps,
     "upturn": upturn,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fullpipe.experiments.evaluate.cell import Cell
 from fullpipe.experiments.evaluate.cells import (
+    app_limited,
     collapse,
     fairness,
     general,
@@ -24,6 +25,7 @@ CELLS: tuple[Cell, ...] = (
     *loss.CELLS,
     *fairness.CELLS,
     *short.CELLS,
+    *app_limited.CELLS,
     *harm.CELLS,
     *suite.CELLS,
     *general.CELLS,
