@@ -76,7 +76,8 @@ BUILDS = re.compile(r"(<!-- records of this page -->\n)(.*?)(^<!-- end of record
 TRIALS_OF_TABLES = {
     "sizes": "sizing",
     "sizes-many": "sizing",
-    **{name: name for name in ("phases", "prague", "vegas", "bbr-zone")},
+    **{name: name for name in ("phases", "prague", "vegas", "bbr-zone", "slow-starts")},
+    "slow-starts-rtt": "slow-starts",
 }
 SPEED_OF_TABLES = {"speed-modern": "modern", "speed-windows": "windows", "speed-instructions": "instructions"}
 HEADS = (
@@ -85,6 +86,10 @@ HEADS = (
 )
 FORMS = (".4f", ".2f", "d")
 
+SLOW_STARTS = (
+    *("standard", "hystart", "hystart++", "search", "rapid"),
+    *(f"resume, {factor} BDP" for factor in ("0.1", "1", "2", "10")),
+)
 STANDARDS = ("newreno", "cubic")
 WORDS = {"better": "better", "no worse": "=", "inconclusive": "?", "unclear": "?", "worse": "**worse**"}
 
@@ -162,6 +167,8 @@ def measured(name: str) -> str:
         "linux-loss": goodput_under_loss,
         "linux-shallow": shallow,
         "prague": prague,
+        "slow-starts": slow_starts,
+        "slow-starts-rtt": slow_starts_by_rtt,
         "vegas": vegas,
         "speed": speed,
         "speed-machine": speed_machine,
@@ -380,6 +387,28 @@ def vegas() -> str:
     lines = [("rate, RTT, buffer, flows", "ours", "ns-2"), ("---",) * 3]
     for setting, own in _trial("vegas").items():
         lines.append((setting, f"{own:.1f}", f"{other[setting]:.1f}"))
+    return _table(lines)
+
+
+def slow_starts() -> str:
+    """Slow starts over all paths, without jitter and with 2 and 10 ms."""
+    found = _trial("slow-starts")
+    jitters = ("0 ms", "2 ms", "10 ms")
+    forms = {"rounds": ".1f", "never": ".0%", "lost_bdp": ".2f", "early": ".0%", "queue_bdp": ".2f"}
+    heads = ("time (RTT)", "never", "lost (BDP)", "early exits", "largest queue (BDP)")
+    lines = [("slow start", *heads), ("---",) * (1 + len(heads))]
+    for kind in SLOW_STARTS:
+        cells = (" / ".join(f"{found[f'{kind}, {at}, {key}']:{form}}" for at in jitters) for key, form in forms.items())
+        lines.append((kind, *cells))
+    return _table(lines)
+
+
+def slow_starts_by_rtt() -> str:
+    """Time of slow starts by RTT, without jitter."""
+    found = _trial("slow-starts")
+    rtts = (10, 50, 200, 600)
+    lines = [("slow start", *(f"{rtt} ms" for rtt in rtts)), ("---",) * (1 + len(rtts))]
+    lines += [(kind, *(f"{found[f'{kind}, {rtt} ms RTT, rounds']:.1f}" for rtt in rtts)) for kind in SLOW_STARTS]
     return _table(lines)
 
 

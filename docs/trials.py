@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # for benchmarks
@@ -25,7 +25,7 @@ from fullpipe.engine.tables import rows, to_numpy
 from fullpipe.experiments.evaluate.beside_linux import for_linux
 from fullpipe.experiments.evaluate.cells.harm import beside
 from fullpipe.experiments.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
-from fullpipe.experiments.evaluate.measure import Row, metrics
+from fullpipe.experiments.evaluate.measure import Row, back_to, metrics
 from fullpipe.experiments.evaluate.preset import PACKET_BYTES, Party
 from fullpipe.experiments.evaluate.rules import times_tcp
 
@@ -307,6 +307,91 @@ def _sized(
     return fullpipe.size("155Mbit/s", "80ms..250ms", flows=flows, target=targets, algorithms=algorithms, **how).rows
 
 
+SLOW_STARTS: Mapping[str, Mapping[str, Any]] = {
+    "standard": {},
+    "hystart": {"slow_start": "hystart"},
+    "hystart++": {"slow_start": "hystart++"},
+    "search": {"slow_start": "search"},
+    "rapid": {"slow_start": "rapid"},
+    **{f"resume, {factor:g} BDP": {"resume": factor} for factor in (0.1, 1, 2, 10)},
+}
+"""Slow starts, and careful resume with a saved window in BDP."""
+
+START_RATES_MBPS, START_RTTS_MS, START_BUFFERS_BDP = (10, 100), (10, 50, 200, 600), (0.1, 0.5, 1, 4)
+START_JITTERS_MS, START_SEEDS = (0, 2, 10), (1, 2)
+START_ROUNDS = 40
+"""Length of a run, base RTTs."""
+
+
+def slow_starts() -> Figures:
+    """All slow starts of NewReno on idle paths: round trips until 90 % of the rate arrive in a moving window of two,
+    runs that never get there, losses and largest queue in BDP until four round trips later, and early exits (slow start
+    left below half a BDP without a loss). Also the median time for each RTT without jitter.
+    """
+    paths = list(product(START_RATES_MBPS, START_RTTS_MS, START_BUFFERS_BDP, START_SEEDS))
+    found = {}
+    for kind, jitter_ms in product(SLOW_STARTS, START_JITTERS_MS):
+        starts = [(rtt_ms, _start(kind, rate, rtt_ms, buffer, jitter_ms, seed)) for rate, rtt_ms, buffer, seed in paths]
+        of_rtts = {rtt_ms: median(one["rounds"] for rtt, one in starts if rtt == rtt_ms) for rtt_ms in START_RTTS_MS}
+        means = {key: mean(one[key] for _, one in starts) for key in ("never", "lost_bdp", "early", "queue_bdp")}
+        means["rounds"] = median(one["rounds"] for _, one in starts)
+        found |= {f"{kind}, {jitter_ms} ms, {key}": value for key, value in means.items()}
+        if not jitter_ms:
+            found |= {f"{kind}, {rtt_ms} ms RTT, rounds": value for rtt_ms, value in of_rtts.items()}
+    return found
+
+
+def _start(kind: str, rate_mbps: float, rtt_ms: float, buffer_bdp: float, jitter_ms: float, seed: int) -> Figures:
+    """One flow on an idle path with one-way jitter, uniform from 0 to so much."""
+    bdp = rate_mbps * 1e3 * rtt_ms / 8 / 1500
+    keys = dict(SLOW_STARTS[kind])
+    if "resume" in keys:
+        keys["resume"] = {"cwnd": max(1, round(keys["resume"] * bdp)), "rtt": f"{rtt_ms} ms"}
+    link: dict[str, Any] = {
+        "name": "bottleneck",
+        "rate": f"{rate_mbps} Mbit/s",
+        "delay": f"{rtt_ms / 2} ms",
+        "buffer": f"{max(5, round(buffer_bdp * bdp))} packets",
+    }
+    if jitter_ms:
+        half = f"{jitter_ms / 2} ms"
+        link["jitter"] = {"model": "uniform", "mean": half, "spread": half}
+    flow = {"algorithm": "newreno", "recovery": "rack", "initial_window": 10, **keys}
+    interval = f"{rtt_ms / 4} ms"
+    result = fullpipe.run(
+        Scenario(
+            duration=f"{START_ROUNDS * rtt_ms} ms",
+            packet_size=1500,
+            seed=seed,
+            series_interval=interval,
+            links=[link],
+            flows=[flow],
+        )
+    )
+    return _start_figures(result, rtt_ms / 1e3, bdp)
+
+
+def _start_figures(result: Result, rtt_s: float, bdp: float) -> Figures:
+    samples = rows(result.columns("link_series"))
+    times, used = [row["t_s"] for row in samples], [row["utilization"] or 0.0 for row in samples]
+    reached_s = back_to(times, used, 0.9, 2 * rtt_s)
+    until_s = times[-1] if reached_s is None else reached_s
+    start_up = [row for row in samples if row["t_s"] <= until_s + 4 * rtt_s]
+    lost = sum(row["dropped_packets"] for row in start_up)
+    queue = max(row["queue_packets"] for row in start_up)
+    first_loss_s = next((row["t_s"] for row in samples if row["dropped_packets"]), float("inf"))
+    exits = (row for row in rows(result.columns("series")) if row["ssthresh_packets"] is not None)
+    left = next(exits, None)
+    early = left is not None and left["t_s"] < first_loss_s and left["cwnd_packets"] < bdp / 2
+    return {
+        "rounds": until_s / rtt_s,
+        "never": float(reached_s is None),
+        "lost_bdp": lost / bdp,
+        "early": float(early),
+        "queue_bdp": queue / bdp,
+    }
+
+
 TRIALS: Mapping[str, Callable[[], Figures]] = {
     "copa": copa,
     "prague": prague,
@@ -319,6 +404,7 @@ TRIALS: Mapping[str, Callable[[], Figures]] = {
     "duel-causes": duel_causes,
     "one-flow-sized": one_flow_sized,
     "sizing": sizing,
+    "slow-starts": slow_starts,
 }
 
 
