@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fullpipe.linux.errors import LinuxError
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.runs.engines import run, run_many
+    from fullpipe.runs.recording import Recording
     from fullpipe.runs.result import Result
     from fullpipe.runs.results import Results
     from fullpipe.runs.stepwise import ExternalFlow, Simulation, Snapshot
@@ -68,6 +69,7 @@ __all__ = [
     "MemoryLimitError",
     "Param",
     "Queue",
+    "Recording",
     "Result",
     "Results",
     "Scenario",
@@ -107,6 +109,7 @@ _HOMES = {
     "custom.packets": ("packet_algorithm",),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "runs.engines": ("run", "run_many"),
+    "runs.recording": ("Recording",),
     "runs.result": ("Result",),
     "runs.results": ("Results",),
     "runs.stepwise": ("ExternalFlow", "Simulation", "Snapshot"),

@@ -1,5 +1,6 @@
 """The engine, the algorithms and the queueing disciplines, for the package around it."""
 
+import os
 import pathlib
 import sys
 from collections.abc import Callable, Mapping
@@ -90,7 +91,14 @@ class Model:
     def resolved(self) -> dict[str, Any]: ...
     def given_algorithms(self) -> list[str | dict[str, Any]]: ...
     def run(
-        self, progress: Callable[[float], object] | None = None, memory_bytes: int | None = None
+        self,
+        progress: Callable[[float], object] | None = None,
+        memory_bytes: int | None = None,
+        *,
+        pcap: str | os.PathLike[str] | None = None,
+        qlog: str | os.PathLike[str] | None = None,
+        qlog_version: str = "0.3",
+        most_packets: int | None = None,
     ) -> dict[str, Any]: ...
 
 @type_check_only

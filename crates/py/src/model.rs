@@ -3,13 +3,13 @@
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
 use fullpipe_sim::scenario::{Problem as Fault, Table, Value};
-use fullpipe_sim::{Scenario, Simulation, Stopped};
+use fullpipe_sim::{Destinations, QlogVersion, Scenario, Simulation, Stopped};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::watch::Watch;
@@ -95,19 +95,39 @@ impl Model {
 
     /// Runs on the simulator, without the interpreter's lock. `progress` is called now and then with the simulated seconds
     /// reached; an exception from it or from a signal handler ends the run. A run that needs more than `memory_bytes` raises
-    /// `Problem`.
-    #[pyo3(signature = (progress=None, memory_bytes=None))]
+    /// `Problem`. `pcap` and `qlog` are directories for files of packets, of at most `most_packets`.
+    #[pyo3(signature = (progress=None, memory_bytes=None, *, pcap=None, qlog=None, qlog_version="0.3", most_packets=None))]
+    #[expect(clippy::too_many_arguments)]
     fn run<'py>(
         &self,
         py: Python<'py>,
         progress: Option<Py<PyAny>>,
         memory_bytes: Option<u64>,
+        pcap: Option<PathBuf>,
+        qlog: Option<PathBuf>,
+        qlog_version: &str,
+        most_packets: Option<u64>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let qlog_version = match qlog_version {
+            "0.3" => QlogVersion::V03,
+            "draft-13" => QlogVersion::Draft13,
+            other => return Err(PyValueError::new_err(format!("qlog_version: unknown {other:?}"))),
+        };
+        let to = (pcap.is_some() || qlog.is_some()).then(|| Destinations {
+            pcap,
+            qlog,
+            qlog_version,
+            most_packets: most_packets.unwrap_or(u64::MAX),
+        });
         let mut watch = Watch::new(progress);
         let limit = memory_bytes.unwrap_or(u64::MAX);
         let _ = own::take_raised();
         let mut run = || {
-            let mut simulation = Simulation::within(Arc::clone(&self.0), limit)?;
+            let scenario = Arc::clone(&self.0);
+            let mut simulation = match &to {
+                None => Simulation::within(scenario, limit)?,
+                Some(to) => Simulation::traced(scenario, limit, to)?,
+            };
             simulation.advance_watched(Nanos::MAX, &mut |reached| watch.may_go_on(reached))?;
             simulation.report()
         };
@@ -163,6 +183,7 @@ pub fn refused(py: Python, stopped: Stopped) -> PyErr {
     match stopped {
         Stopped::Memory(problem) => raise(problem),
         Stopped::Invalid(invalid) => raise(invalid.into()),
+        Stopped::Trace(fault) => PyOSError::new_err(fault),
         other => failure(py, &other),
     }
 }

@@ -37,6 +37,7 @@ mod report;
 mod ring;
 mod rng;
 pub mod scenario;
+mod trace;
 mod traffic;
 mod transport;
 mod window;
@@ -61,4 +62,5 @@ pub use report::{
     Report, Series, Table, TrafficReport, TransferReport, TransferState, Values, VideoFigures,
 };
 pub use scenario::Scenario;
+pub use trace::{Destinations, QlogVersion};
 pub use transport::policy::Fault;

@@ -11,10 +11,27 @@ from fullpipe.engine.memory import parse_bytes
 if TYPE_CHECKING:
     import threading
 
-__all__ = ["Progress", "RunOptions"]
+__all__ = ["PacketFiles", "Progress", "RunOptions"]
 
 Progress = Callable[[float, float], object]
 """Function that is called with the amount of work done and the whole amount."""
+
+
+@dataclass(frozen=True)
+class PacketFiles:
+    """Files of the packets of a run.
+
+    Attributes:
+        pcap: Existing directory for captures.
+        qlog: Existing directory for QUIC logs.
+        qlog_version: Schema of these.
+        most_packets: Number of packets at which the run ends; None for no limit.
+    """
+
+    pcap: str | None = None
+    qlog: str | None = None
+    qlog_version: str = "0.3"
+    most_packets: int | None = None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from fullpipe import _core
 from fullpipe._core import Column
 from fullpipe._util.plain import Tree
 from fullpipe.custom.declared import called, interpreted, of_library, own_lines, used_in
+from fullpipe.engine.options import PacketFiles
 from fullpipe.engine.pool import TICK_S, check_stop
 from fullpipe.engine.tables import to_numpy
 from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
@@ -54,26 +55,38 @@ class Elsewhere(Exception):
         return f"in the process of a run\n{self.args[0]}"
 
 
-def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
+NO_FILES = PacketFiles()
+"""No files of packets."""
+
+
+def simulate(
+    scenario: Scenario,
+    memory_bytes: int | None,
+    tell: Callable[[float], object],
+    files: PacketFiles = NO_FILES,
+) -> Tree:
     """Tables of a run. ``tell`` gets the simulated seconds reached; its exceptions end the run.
 
     Raises:
         MemoryLimitError: The run needs more memory than ``memory_bytes``.
         AlgorithmError: A custom algorithm has failed.
+        OSError: A file of packets is not complete.
     """
     # Ctrl-C reaches the main thread alone, so that its runs stay in this process.
     if scenario.model.holds_lock and threading.current_thread() is not threading.main_thread():
-        return _simulate_apart(scenario, memory_bytes, tell)
+        return _simulate_apart(scenario, memory_bytes, tell, files)
     if of_library(used_in(scenario.to_dict())):
-        return _simulate_apart(scenario, memory_bytes, tell)
+        return _simulate_apart(scenario, memory_bytes, tell, files)
     if scenario.model.is_compiled:
-        return _simulate_beside(scenario, memory_bytes, tell)
+        return _simulate_beside(scenario, memory_bytes, tell, files)
     if scenario.model.holds_lock:
-        return _simulate_watched(scenario, memory_bytes, tell)
-    return _simulate_here(scenario, memory_bytes, tell)
+        return _simulate_watched(scenario, memory_bytes, tell, files)
+    return _simulate_here(scenario, memory_bytes, tell, files)
 
 
-def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
+def _simulate_here(
+    scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object], files: PacketFiles
+) -> Tree:
     told: list[SystemExit] = []
 
     def hear(reached_s: float) -> None:
@@ -84,7 +97,14 @@ def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[
             raise
 
     try:
-        return scenario.model.run(hear, memory_bytes)
+        return scenario.model.run(
+            hear,
+            memory_bytes,
+            pcap=files.pcap,
+            qlog=files.qlog,
+            qlog_version=files.qlog_version,
+            most_packets=files.most_packets,
+        )
     except SystemExit as ended:
         # The caller may end the program; an algorithm may not.
         if ended in told:
@@ -115,7 +135,9 @@ def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
                 raise AlgorithmError(str(failure)) from failure.__cause__
 
 
-def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
+def _simulate_beside(
+    scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object], files: PacketFiles
+) -> Tree:
     """Tables of a run in another thread, so that this one can be stopped inside compiled code. Code that never returns
     to the engine runs until the process ends.
     """
@@ -130,7 +152,7 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
 
     def work() -> None:
         try:
-            outcome.append(_simulate_here(scenario, memory_bytes, watch))
+            outcome.append(_simulate_here(scenario, memory_bytes, watch, files))
         except BaseException as error:
             outcome.append(error)
 
@@ -154,7 +176,9 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
     return tables
 
 
-def _simulate_watched(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
+def _simulate_watched(
+    scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object], files: PacketFiles
+) -> Tree:
     """Tables of a run in this thread. Another thread ends a call of its interpreted algorithm that does not return; one
     of C code, such as ``sum(iter(int, 1))``, ends when it returns to the interpreter.
     """
@@ -183,7 +207,7 @@ def _simulate_watched(scenario: Scenario, memory_bytes: int | None, tell: Callab
     threading.Thread(target=watch, daemon=True).start()
     try:
         try:
-            return _simulate_here(scenario, memory_bytes, hear)
+            return _simulate_here(scenario, memory_bytes, hear, files)
         finally:
             with ending:
                 ended.set()
@@ -193,7 +217,9 @@ def _simulate_watched(scenario: Scenario, memory_bytes: int | None, tell: Callab
         raise silence.error() from endless
 
 
-def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> Tree:
+def _simulate_apart(
+    scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object], files: PacketFiles
+) -> Tree:
     """Tables of a run in a child process. Terminals and notebooks send Ctrl-C to the whole process group."""
     import pickle
 
@@ -203,7 +229,7 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
         told: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         listener = threading.Thread(target=_listen, args=(process.stdout, told), daemon=True)
         try:
-            pickle.dump((scenario, memory_bytes), process.stdin)
+            pickle.dump((scenario, memory_bytes, files), process.stdin)
             process.stdin.flush()
             listener.start()
             reached_s, silence = 0.0, Silence(scenario, str(process.pid))
@@ -351,11 +377,13 @@ def work() -> None:
         pickle.dump((kind, what), out)
         out.flush()
 
-    scenario, memory_bytes = pickle.load(sys.stdin.buffer)
+    scenario, memory_bytes, files = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_the_other, daemon=True).start()
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        say("tables", _plain(_simulate_here(scenario, memory_bytes, lambda reached_s: say("reached", reached_s))))
+        say(
+            "tables", _plain(_simulate_here(scenario, memory_bytes, lambda reached_s: say("reached", reached_s), files))
+        )
     except FullpipeError as error:
         cause = error.__cause__
         say("error", (error, cause and own_lines(cause)))

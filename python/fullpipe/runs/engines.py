@@ -17,6 +17,7 @@ from fullpipe.engine.pool import check_stop, count_workers, in_threads
 from fullpipe.engine.simulator import simulate
 from fullpipe.errors import InputError
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.recording import Recording
 from fullpipe.runs.result import Result
 from fullpipe.runs.stepwise import check_not_external
 from fullpipe.scenario import Scenario
@@ -40,6 +41,7 @@ def run(
     kernel: str | None = None,
     memory: int | str | None = None,
     out: str | os.PathLike[str] | None = None,
+    recording: Recording | None = None,
 ) -> Result:
     """Runs a scenario to its end; other Python threads go on meanwhile.
 
@@ -57,6 +59,8 @@ def run(
             memory. No metric depends on it.
         out: Directory for ``result.json``, the scenario, and Parquet tables, as `Result.save` writes them; None writes
             nothing. An earlier result in the directory is replaced.
+        recording: Files of packets and series for other tools, for example
+            ``fullpipe.Recording(pcap="captures")``. The metrics are equal.
 
     Raises:
         ScenarioError: The scenario or the seed is not allowed.
@@ -73,6 +77,8 @@ def run(
     if seed is not None:
         scenario = scenario.replace(seed=seed)
     check_not_external(scenario)
+    recording = recording or Recording()
+    recording.check(scenario, engine)
     if out is not None:
         check_free(out)
     duration_s = scenario.duration_s
@@ -90,8 +96,10 @@ def run(
         tables = linux.run(scenario, tell, kernel=kernel)
     else:
         limit = share_bytes(1, memory)
-        tables = simulate(scenario, limit, tell)
+        with recording.opened() as files:
+            tables = simulate(scenario, limit, tell, files)
     result = Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
+    recording.write(result)
     if out is not None:
         result.save(out)
     return result

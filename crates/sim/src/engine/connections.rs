@@ -1,7 +1,7 @@
 //! Beginning and end of connections, and their timers.
 
 use super::timers::Timer;
-use super::{CONNECTION_EVENTS, Engine, build, burst};
+use super::{CONNECTION_EVENTS, Engine, build, burst, tracing};
 use crate::packet::Packet;
 use crate::scenario::{Arrivals, Tcp, Web};
 use crate::traffic::connection::{Life, controller};
@@ -33,6 +33,7 @@ impl<P: Policy> Engine<P> {
             flow.sender.open(now);
             self.transit.send_syn(flow, at);
         } else {
+            tracing::started(&mut self.transit.tracer, flow, now, false);
             self.send_first_window(id, at);
         }
     }
@@ -47,6 +48,9 @@ impl<P: Policy> Engine<P> {
         }
         flow.sender.pass_time(now, flow.id, &mut self.transit.log);
         let timeouts = flow.sender.on_syn_ack(now, packet.stamp);
+        if let Some(tracer) = &mut self.transit.tracer {
+            tracer.opened(flow.id, now, packet.stamp);
+        }
         let (rtt, incarnation) = (flow.sender.handshake_rtt(), flow.incarnation);
         let tcp = self.tcp(packet.flow);
         // RFC 6928 section 2.
@@ -135,6 +139,9 @@ impl<P: Policy> Engine<P> {
         self.end_app_limited(id, now);
         let flow = &mut self.flows[id as usize];
         flow.life = Life::Idle;
+        if let Some(tracer) = &mut self.transit.tracer {
+            tracer.finished(id, now);
+        }
         if flow.transfer.is_some() && !flow.stopped {
             flow.completed = now;
         }
@@ -200,6 +207,7 @@ impl<P: Policy> Engine<P> {
             return;
         }
         flow.sender.on_timeout(now);
+        tracing::timed_out(&mut self.transit.tracer, flow, now);
         self.send_what_is_due(id, at);
     }
 

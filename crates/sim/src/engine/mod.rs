@@ -16,6 +16,7 @@ pub mod schedule;
 mod simulation;
 mod source;
 pub mod timers;
+mod tracing;
 mod transit;
 
 use crate::packet::{Packet, PacketKind};
@@ -80,6 +81,9 @@ impl<P: Policy> Engine<P> {
         let last = until >= self.transit.window.to;
         let bound = if last { self.end } else { until };
         while !self.has_failed() && self.take_some(bound) {
+            if self.trace_fault().is_some() {
+                break;
+            }
             let next = self.transit.schedule.next_time().min(self.transit.timers.next_time());
             self.now = next.min(self.transit.window.to);
             self.look_at_memory(self.now);
@@ -89,6 +93,9 @@ impl<P: Policy> Engine<P> {
         }
         if let Some(fault) = self.fuse.fault() {
             return Err(Stopped::Algorithm(fault.clone()));
+        }
+        if let Some(fault) = self.trace_fault() {
+            return Err(Stopped::Trace(fault));
         }
         if let Some(problem) = &self.excess {
             return Err(Stopped::Memory(problem.clone()));

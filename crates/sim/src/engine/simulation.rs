@@ -6,6 +6,7 @@ use crate::network::Serving;
 use crate::report::Report;
 use crate::scenario::order::Order;
 use crate::scenario::{Problem, Scenario};
+use crate::trace::Destinations;
 use crate::transport::policy::{Any, Controller, Fault};
 use fullpipe_cc::Nanos;
 use std::fmt;
@@ -36,6 +37,8 @@ pub enum Stopped {
     Memory(Problem),
     /// An algorithm from outside the crate has failed.
     Algorithm(Fault),
+    /// A file of packets is not complete, or there are more packets than allowed.
+    Trace(String),
 }
 
 impl fmt::Display for Stopped {
@@ -45,6 +48,7 @@ impl fmt::Display for Stopped {
             Stopped::Invalid(invalid) => invalid.fmt(f),
             Stopped::Memory(problem) => problem.fmt(f),
             Stopped::Algorithm(fault) => fault.fmt(f),
+            Stopped::Trace(fault) => f.write_str(fault),
         }
     }
 }
@@ -147,6 +151,23 @@ impl Simulation {
         Ok(Simulation::begin(scenario, memory_bytes, Serving::WhereNeeded))
     }
 
+    /// As [`Simulation::within`], with the packets of each flow in files. The results are equal.
+    ///
+    /// # Errors
+    /// As [`Simulation::within`].
+    pub fn traced(
+        scenario: impl Into<Arc<Scenario>>,
+        memory_bytes: u64,
+        to: &Destinations,
+    ) -> Result<Simulation, Stopped> {
+        let scenario = scenario.into();
+        scenario.check().map_err(Stopped::Invalid)?;
+        footprint::check_certain(&scenario, memory_bytes).map_err(Stopped::Memory)?;
+        let mut engine = Box::new(Engine::new(scenario, memory_bytes, Serving::WhereNeeded));
+        engine.trace_to(to);
+        Ok(Simulation(Run::Any(engine)))
+    }
+
     fn begin(scenario: Arc<Scenario>, memory_bytes: u64, serving: Serving) -> Simulation {
         Simulation(match scenario.has_foreign() {
             false => Run::Builtin(Box::new(Engine::new(scenario, memory_bytes, serving))),
@@ -189,6 +210,9 @@ impl Simulation {
     /// As [`Simulation::advance`] gives them.
     pub fn report(mut self) -> Result<Report, Stopped> {
         self.advance(Nanos::MAX)?;
+        if let Some(fault) = either!(&mut self.0, engine => engine.close_trace()) {
+            return Err(Stopped::Trace(fault));
+        }
         Ok(either!(self.0, engine => engine.report()))
     }
 }

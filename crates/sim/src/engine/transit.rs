@@ -7,6 +7,7 @@ mod quic;
 use crate::engine::burst::{self, Rest};
 use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
+use crate::engine::tracing;
 use crate::network::served::{Accepted, Order, Request};
 use crate::network::{Direct, End, Hop, Network, Route};
 use crate::packet::{AckNote, NoteSlot, Notes, Packet, PacketKind, Segment};
@@ -14,6 +15,7 @@ use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::rng::Ties;
 use crate::scenario::{Scenario, order};
+use crate::trace::Tracer;
 use crate::traffic::connection::{Connection, Life};
 use crate::transport::policy::Policy;
 use crate::transport::receiver::Reply;
@@ -45,6 +47,8 @@ pub struct Transit {
     pub left: u32,
     /// Rest of a long burst.
     pub rest: Option<Rest>,
+    /// Files of packets; `None` in runs without them.
+    pub tracer: Option<Box<Tracer>>,
     packet_size: u32,
     ack_size: u32,
 }
@@ -72,6 +76,7 @@ impl Transit {
             by_timer: false,
             left: 0,
             rest: None,
+            tracer: None,
             packet_size: scenario.packet_size,
             ack_size: scenario.ack_size,
         }
@@ -93,6 +98,9 @@ impl Transit {
         match note {
             None => flow.sender.on_ack(now, &arrival),
             Some(note) => flow.sender.on_noted_ack(now, &arrival, note),
+        }
+        if P::MAY_FAIL {
+            tracing::acked(&mut self.tracer, flow, now, &arrival, note);
         }
         Some(now)
     }
@@ -152,6 +160,9 @@ impl Transit {
     /// at `at`.
     #[inline(always)]
     pub fn send<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
+        if P::MAY_FAIL && self.tracer.is_some() {
+            return self.send_in_general(flow, seq, at, now, new);
+        }
         match flow.direct {
             Some(Direct { there: End::Fifo(there), back }) => {
                 self.send_direct(flow, there, back, Segment::new(flow.id, seq, flow.incarnation, at, now));
@@ -167,6 +178,9 @@ impl Transit {
     #[inline(never)]
     fn send_in_general<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
         let marks = flow.sender.marks(new);
+        if P::MAY_FAIL {
+            tracing::sent(&mut self.tracer, flow, seq, now, new, marks);
+        }
         let mut segment = Segment { marks, ..Segment::new(flow.id, seq, flow.incarnation, at, now) };
         match &mut flow.access_link {
             None => self.carry(flow, &mut segment.packet(PacketKind::Data), false),
@@ -180,6 +194,9 @@ impl Transit {
     /// Sends a SYN of an ACK's size. The receiver answers at once with a SYN-ACK of that size.
     pub fn send_syn<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
         let (stamp, hop) = (at - flow.access, flow.route.hops);
+        if P::MAY_FAIL {
+            tracing::started(&mut self.tracer, flow, stamp, true);
+        }
         let mut syn = Packet {
             at,
             stamp,

@@ -164,6 +164,11 @@ impl Meter {
         }
     }
 
+    /// Last RTT sample, if there is one.
+    pub fn last_rtt(&self) -> Option<Nanos> {
+        Some(self.last_rtt).filter(|&rtt| rtt > 0)
+    }
+
     fn lacks_room(&self) -> bool {
         self.next_mark == MAKE_ROOM && self.last_rtt > 0
     }

@@ -108,6 +108,11 @@ impl Sending {
         Sending { mode, ect, told: 0, answered_to: None, cwr: false, newest: 0 }
     }
 
+    /// Marked segments that ACKs have reported.
+    pub fn told(&self) -> u32 {
+        self.told
+    }
+
     /// Starts over for a new connection.
     pub fn reset(&mut self) {
         *self = Sending::new(self.mode, self.ect);

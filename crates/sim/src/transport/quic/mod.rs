@@ -26,6 +26,7 @@ pub use rtt::Rtt;
 use super::ranges::Ranges;
 use crate::model::{self, Pacing, Tcp};
 use crate::packet::Ecn;
+use crate::trace::Settled;
 use flight::{Flight, Found, Record};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::packets::{self, Acked, Lost, LostBy, Path, RateSample, Sent};
@@ -91,6 +92,8 @@ pub struct Connection {
     pub paced: bool,
     /// A recovery period whose losses have all arrived is undone.
     pub undoes: bool,
+    /// Settled packets for a log, if there is one.
+    pub settled: Option<Box<Settled>>,
 }
 
 /// Results of an ACK or of the loss timer.
@@ -133,6 +136,19 @@ impl Connection {
         Connection { datagram, ecn, paced, undoes, ..Connection::idle(rules) }
     }
 
+    /// Packets that ACKs have reported as marked.
+    pub fn marked(&self) -> u64 {
+        self.ce
+    }
+
+    /// Adds the packets that `news` settles to the list for a log.
+    pub fn list_settled(&mut self, news: &News) {
+        if let Some(settled) = &mut self.settled {
+            settled.acked.extend(news.acked.iter().map(|packet| packet.sent.number));
+            settled.lost.extend(news.lost.iter().map(|packet| (packet.sent.number, packet.by)));
+        }
+    }
+
     fn idle(rules: model::Quic) -> Connection {
         Connection {
             rtt: Rtt::new(rules.ack_delay),
@@ -164,6 +180,7 @@ impl Connection {
             asks_frequency: rules != model::Quic::default(),
             paced: true,
             undoes: true,
+            settled: None,
         }
     }
 

@@ -29,12 +29,14 @@ mod packets;
 mod path_tests;
 mod quic;
 mod send;
+mod snapshot;
 mod source;
 #[cfg(test)]
 mod tests;
 mod timer;
 
 pub use events::Events;
+pub use snapshot::Snapshot;
 
 use super::ecn::{self, EcnMode};
 use super::outstanding::Records;

@@ -75,6 +75,7 @@ impl<P: Policy> Sender<P> {
 
     /// Reports news to the congestion control: spurious losses, marks, losses, acknowledgments.
     fn respond(&mut self, now: Nanos, quic: &mut Connection, news: &News) {
+        quic.list_settled(news);
         let before = Some((self.cc.cwnd(), self.cc.ssthresh()));
         let undone = news.all_arrived && quic.before.is_some();
         let undo = if undone { quic.before.take() } else { None };
@@ -277,7 +278,7 @@ impl<P: Policy> Sender<P> {
     }
 
     /// Pacing rate, packets per second.
-    fn quic_rate(&self, quic: &Connection) -> f64 {
+    pub(super) fn quic_rate(&self, quic: &Connection) -> f64 {
         self.cc.pacing_rate().unwrap_or_else(|| PACING * self.cwnd / seconds(quic.rtt.smoothed))
     }
 

@@ -1,0 +1,347 @@
+"""Captures, QUIC logs, and flent's data files of a run: other readers, and ours, find the metrics of the run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import dpkt
+import pytest
+
+import fullpipe
+from fullpipe.errors import InputError
+from fullpipe.measurements import Measurement, read
+
+LOSSES = """\
+duration = "8 s"
+packet_size = 1500
+series_interval = "100 ms"
+links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "20 packets" }]
+flows = [{ algorithm = "cubic", host = "linux" }]
+"""
+
+MARKS = """\
+duration = "6 s"
+packet_size = 1500
+links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "1000 packets",
+  queue = { name = "codel", ecn = true } }]
+flows = [
+  { algorithm = "prague", ecn = "accurate" },
+  { algorithm = "cubic", ecn = "classic", size = "1 MB" },
+]
+"""
+
+QUIC = LOSSES.replace('host = "linux"', 'transport = "quic"')
+TAHOE = LOSSES.replace('"cubic", host = "linux"', '"tahoe"')
+BBR = LOSSES.replace('"cubic"', '"bbr"')
+
+DAY_2000_S = 946_684_800 + 1
+
+
+def scenario(text: str, tmp_path: Path) -> fullpipe.Scenario:
+    file = tmp_path / "scenario.toml"
+    file.write_text(text)
+    return fullpipe.Scenario.load(file)
+
+
+def run(text: str, tmp_path: Path, **recording: Any) -> fullpipe.Result:
+    return fullpipe.run(scenario(text, tmp_path), recording=fullpipe.Recording(**recording))
+
+
+def flow(result: fullpipe.Result, number: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = result.flows.to_pylist()[number]
+    return found
+
+
+def last(measured: Measurement) -> dict[str, Any]:
+    found: dict[str, Any] = measured.samples.to_pylist()[-1]
+    return found
+
+
+def packets(path: Path) -> list[tuple[float, dpkt.ip.IP, dpkt.tcp.TCP]]:
+    """Packets by a library that shares no code with this project."""
+    with path.open("rb") as file:
+        found = []
+        for t_s, content in dpkt.pcap.Reader(file):
+            ip = dpkt.ethernet.Ethernet(content).data
+            found.append((float(t_s) - DAY_2000_S, ip, ip.data))
+        return found
+
+
+def options(tcp: dpkt.tcp.TCP) -> dict[int, bytes]:
+    return dict(dpkt.tcp.parse_opts(tcp.opts))
+
+
+def checksum(content: bytes) -> int:
+    total = sum(struct.unpack(f"!{len(content) // 2}H", content))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+@pytest.mark.parametrize("text", [LOSSES, MARKS, QUIC, TAHOE, BBR])
+def test_files_change_no_metric(text: str, tmp_path: Path) -> None:
+    plain = fullpipe.run(scenario(text, tmp_path))
+    places = {"qlog": tmp_path / "logs"} if text == QUIC else {"pcap": tmp_path / "captures", "qlog": tmp_path / "logs"}
+    recorded = run(text, tmp_path, **places)
+    for table in ("flows", "links", "series"):
+        # As text, since an unknown value does not equal itself.
+        assert str(getattr(recorded, table).to_pylist()) == str(getattr(plain, table).to_pylist())
+
+
+def test_capture_has_each_data_packet_with_its_headers(tmp_path: Path) -> None:
+    result = run(LOSSES, tmp_path, pcap=tmp_path / "captures")
+    (file,) = (tmp_path / "captures").glob("*.pcap")
+    assert file.name == "flow-0000-cubic.pcap"
+    found = packets(file)
+    data = [
+        (t, ip, tcp) for t, ip, tcp in found if tcp.sport == 10000 and not tcp.flags & dpkt.tcp.TH_SYN and ip.len > 60
+    ]
+    assert len(data) == result.totals["data_packets"]
+    # 1500 bytes with Ethernet, of which 66 are headers.
+    assert {ip.len for _, ip, _ in data} == {1486}
+    highest = -1
+    again = 0
+    for _, _, tcp in data:
+        again += tcp.seq <= highest
+        highest = max(highest, tcp.seq)
+    assert again == flow(result)["retransmits"] > 0
+    assert all(checksum(bytes(ip)[:20]) == 0xFFFF for _, ip, _ in found)
+    assert [t for t, _, _ in found] == sorted(t for t, _, _ in found)
+
+
+def test_timestamps_give_the_mean_rtt(tmp_path: Path) -> None:
+    result = run(LOSSES, tmp_path, pcap=tmp_path / "captures")
+    found = packets(tmp_path / "captures" / "flow-0000-cubic.pcap")
+    sent: dict[int, float] = {}
+    rtts = []
+    una = 0
+    for t_s, ip, tcp in found:
+        value, echo = struct.unpack("!II", options(tcp)[8])
+        if tcp.sport == 10000 and ip.len > 60:
+            sent.setdefault(value, t_s)
+        elif tcp.sport == 5201 and tcp.ack > una and echo in sent:
+            una = tcp.ack
+            rtts.append(t_s - sent[echo])
+    # A segment may leave at any time of the millisecond in which the clock has the value.
+    assert sum(rtts) / len(rtts) == pytest.approx(flow(result)["mean_rtt_s"], abs=0.001)
+
+
+def test_selective_acknowledgments_are_above_the_cumulative_one(tmp_path: Path) -> None:
+    run(LOSSES, tmp_path, pcap=tmp_path / "captures")
+    blocks = 0
+    sent = set()
+    for _, ip, tcp in packets(tmp_path / "captures" / "flow-0000-cubic.pcap"):
+        if tcp.sport == 10000 and ip.len > 60:
+            sent |= {tcp.seq, tcp.seq + 1434}
+        for at in range(0, len(options(tcp).get(5, b"")), 8):
+            start, end = struct.unpack_from("!II", options(tcp)[5], at)
+            assert tcp.ack < start < end
+            assert {start, end} <= sent
+            blocks += 1
+    assert blocks > 20
+
+
+def test_handshake_before_an_established_connection_takes_a_base_rtt(tmp_path: Path) -> None:
+    run(MARKS, tmp_path, pcap=tmp_path / "captures")
+    syn, syn_ack, ack, *_ = packets(tmp_path / "captures" / "flow-0000-prague.pcap")
+    assert [tcp.flags & 0x12 for _, _, tcp in (syn, syn_ack, ack)] == [0x02, 0x12, 0x10]
+    assert syn_ack[0] - syn[0] == pytest.approx(0.04, abs=1e-6)
+    assert ack[0] == syn_ack[0]
+    # RFC 9768 section 3.1: AE, CWR, and ECE in the SYN.
+    assert syn[2].flags & 0xC0 == 0xC0
+    assert bytes(syn[2])[12] & 1
+
+
+def test_ecn_bits_of_both_kinds(tmp_path: Path) -> None:
+    result = run(MARKS, tmp_path, pcap=tmp_path / "captures")
+    accurate = packets(tmp_path / "captures" / "flow-0000-prague.pcap")
+    assert {ip.tos & 3 for _, ip, tcp in accurate if tcp.sport == 10000 and ip.len > 60} == {1}
+    assert {ip.tos & 3 for _, ip, tcp in accurate if tcp.sport == 5201} == {0}
+    # The field AE, CWR, ECE counts CE marks from 5 on, modulo 8 (RFC 9768 section 3.2.2).
+    fields = [(bytes(tcp)[12] & 1) << 2 | tcp.flags >> 6 & 3 for _, _, tcp in accurate[3:] if tcp.sport == 5201]
+    counted = sum((after - before) % 8 for before, after in zip([5, *fields], fields, strict=False))
+    assert counted == last(read(tmp_path / "captures" / "flow-0000-prague.pcap"))["ce"]
+    assert 0 < counted <= sum(link["marked_packets"] for link in result.links.to_pylist())
+    classic = packets(tmp_path / "captures" / "flow-0001-cubic.pcap")
+    assert {ip.tos & 3 for _, ip, tcp in classic if tcp.sport == 10001 and ip.len > 60} == {2}
+    echoes = sum(bool(tcp.flags & 0x40) for _, _, tcp in classic[3:] if tcp.sport == 5201)
+    reductions = sum(bool(tcp.flags & 0x80) for _, _, tcp in classic[3:] if tcp.sport == 10001)
+    assert echoes >= reductions > 0
+    # The flow ends.
+    assert classic[-1][2].flags & dpkt.tcp.TH_FIN
+
+
+def test_our_readers_find_the_metrics_of_the_run(tmp_path: Path) -> None:
+    place = {"pcap": tmp_path / "captures", "qlog": tmp_path / "logs", "flent": tmp_path / "a.flent.gz"}
+    # The flow ends, so that all its packets are acknowledged.
+    result = run(LOSSES.replace('"linux"', '"linux", size = "6 MB"'), tmp_path, **place)
+    expected = flow(result)
+    acked_packets = 4000
+    capture, log, tests = (
+        read(path)
+        for path in (
+            tmp_path / "captures" / "flow-0000-cubic.pcap",
+            tmp_path / "logs" / "flow-0000-cubic.qlog",
+            tmp_path / "a.flent.gz",
+        )
+    )
+    for measured, payload in ((capture, 1434), (log, 1472)):
+        found = last(measured)
+        assert found["acked_bytes"] / payload == acked_packets
+        assert found["sent_bytes"] / payload == result.totals["data_packets"]
+        assert found["retransmits"] == expected["retransmits"]
+    assert measured_rtt(log) == pytest.approx(expected["mean_rtt_s"], rel=0.02)
+    assert capture.metadata["vantage"] == "sender"
+    uploads = [row["acked_bytes"] for row in tests.samples.to_pylist() if row["acked_bytes"] is not None]
+    # The series ends with the last sample before the end of the flow: 100 ms at 10 Mbit/s are 83 packets.
+    assert acked_packets - 84 <= round(uploads[-1] / 1434) <= acked_packets
+    assert tests.flows.to_pylist()[0]["algorithm"] == "cubic"
+
+
+def measured_rtt(measured: Measurement) -> float:
+    found = [row["rtt_s"] for row in measured.samples.to_pylist() if row["rtt_s"]]
+    return float(sum(found) / len(found))
+
+
+@pytest.mark.parametrize("version", ["0.3", "draft-13"])
+def test_quic_log_has_packets_losses_and_states(tmp_path: Path, version: str) -> None:
+    result = run(QUIC, tmp_path, qlog=tmp_path / "logs", qlog_version=version)
+    (file,) = (path for path in (tmp_path / "logs").iterdir() if path.name.startswith("flow"))
+    text = file.read_text()
+    if version == "0.3":
+        assert '"qlog_version"' in text[:1000]  # where qvis looks for it
+        document = json.loads(text)
+        assert document["qlog_version"] == "0.3"
+        (trace,) = document["traces"]
+        assert trace["vantage_point"] == {"name": "fullpipe", "type": "server"}
+        events = trace["events"]
+        prefix = "transport:"
+    else:
+        head, *events = [json.loads(record) for record in text.split("\x1e")[1:]]
+        assert head["file_schema"] == "urn:ietf:params:qlog:file:sequential"
+        prefix = "quic:"
+    sent = [each["data"]["header"]["packet_number"] for each in events if each["name"] == f"{prefix}packet_sent"]
+    assert sent == list(range(result.totals["data_packets"]))
+    names = [each["name"].rpartition(":")[2] for each in events]
+    assert names.count("packet_lost") == flow(result)["retransmits"] > 0
+    states = [each["data"]["new"] for each in events if each["name"].endswith("congestion_state_updated")]
+    assert states[:2] == ["recovery", "congestion_avoidance"]
+    times = [each["time"] for each in events]
+    assert times == sorted(times)
+    found = read(file)
+    assert last(found)["retransmits"] == flow(result)["retransmits"]
+
+
+def test_bbr_shows_its_phases(tmp_path: Path) -> None:
+    run(BBR, tmp_path, qlog=tmp_path / "logs")
+    trace = json.loads((tmp_path / "logs" / "flow-0000-bbr.qlog").read_text())["traces"][0]
+    states = [each["data"]["new"] for each in trace["events"] if each["name"].endswith("state_updated")]
+    assert states[:3] == ["startup", "drain", "probe_bw"]
+
+
+def test_flent_document(tmp_path: Path) -> None:
+    text = LOSSES.replace('host = "linux" }]', 'host = "linux" }, { algorithm = "reno", start = "2 s" }]')
+    result = run(text, tmp_path, flent=tmp_path / "a.flent.gz")
+    document = json.loads(gzip.decompress((tmp_path / "a.flent.gz").read_bytes()))
+    assert document["version"] == 4
+    assert {len(column) for column in document["results"].values()} == {len(document["x_values"])} == {80}
+    assert document["results"]["TCP upload::2"][5] is None
+    assert document["results"]["TCP upload::2"][40] > 0
+    total = document["results"]["TCP upload sum"]
+    # Payload of both flows, which fill the link: 10 Mbit/s x 1434 / 1500.
+    assert sum(total[40:]) / 40 == pytest.approx(9.56, rel=0.03)
+    ping = document["results"]["Ping (ms) ICMP"]
+    assert 40 <= min(ping) <= max(ping) <= 40 + 20 * 1.2
+    assert document["metadata"]["SERIES_META"]["TCP upload::1"]["CONG_CONTROL"] == flow(result)["algorithm"]
+
+
+@pytest.mark.parametrize(
+    ("text", "recording", "message"),
+    [
+        (QUIC, {"pcap": "a"}, '--pcap requires transport = "tcp"'),
+        (LOSSES.replace("1500", "66"), {"pcap": "a"}, "--pcap requires packet_size of at least 67 bytes, got 66"),
+        (LOSSES.replace('"100 ms"', '"off"'), {"flent": "a"}, "--flent requires series_interval"),
+        (LOSSES.replace("linux", 'linux", count = 1001, name = "x'), {"qlog": "a"}, "1001 flows"),
+        (LOSSES, {"qlog": "a", "qlog_version": "0.5"}, "unknown version of qlog"),
+        (LOSSES, {"pcap": "full"}, "holds something else"),
+    ],
+)
+def test_wrong_requests_write_nothing(
+    tmp_path: Path, text: str, recording: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "note").write_text("mine")
+    with pytest.raises(InputError, match=message):
+        run(text, tmp_path, **recording)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "scenario.toml"]
+
+
+def test_engine_without_packets_is_refused(tmp_path: Path) -> None:
+    recording = fullpipe.Recording(pcap=tmp_path / "a")
+    tried = scenario(LOSSES, tmp_path)
+    with pytest.raises(InputError, match="--pcap requires the engine simulator"):
+        fullpipe.run(tried, engine="linux", recording=recording)
+
+
+def test_a_run_with_more_packets_than_allowed_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fullpipe.runs.recording.MOST_PACKETS", 1000)
+    with pytest.raises(OSError, match="the run has more than 1000 packets"):
+        run(LOSSES, tmp_path, pcap=tmp_path / "captures")
+    assert not (tmp_path / "captures").exists()
+    run(LOSSES, tmp_path, pcap=tmp_path / "captures", force=True)
+
+
+TSHARK = shutil.which("tshark")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(TSHARK is None, reason="requires tshark")
+@pytest.mark.parametrize("text", [LOSSES, MARKS, BBR, TAHOE])
+def test_wireshark_finds_the_retransmissions_and_nothing_wrong(tmp_path: Path, text: str) -> None:
+    result = run(text, tmp_path, pcap=tmp_path / "captures")
+
+    def tshark(*arguments: str) -> str:
+        done = subprocess.run([str(TSHARK), *arguments], capture_output=True, text=True, check=True, env=os.environ)
+        return done.stdout
+
+    for number, file in enumerate(sorted((tmp_path / "captures").glob("*.pcap"))):
+        expert = tshark("-r", str(file), "-q", "-z", "expert").lower()
+        assert "malformed" not in expert
+        assert "checksum" not in expert
+        kinds = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
+        again = tshark("-r", str(file), "-Y", " || ".join(f"tcp.analysis.{kind}" for kind in kinds))
+        assert len(again.splitlines()) == flow(result, number)["retransmits"]
+        assert not tshark("-r", str(file), "-Y", "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment")
+        rtts = tshark(
+            "-r",
+            str(file),
+            "-Y",
+            "tcp.analysis.ack_rtt && tcp.srcport == 5201",
+            "-T",
+            "fields",
+            "-e",
+            "tcp.analysis.ack_rtt",
+        )
+        values = [float(line) for line in rtts.split()]
+        if text != TAHOE:  # whose many retransmissions give Wireshark no RTT
+            assert sum(values) / len(values) == pytest.approx(flow(result, number)["mean_rtt_s"], rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("flent") is None, reason="requires flent")
+def test_flent_reads_its_file(tmp_path: Path) -> None:
+    result = run(LOSSES, tmp_path, flent=tmp_path / "a.flent.gz")
+    done = subprocess.run(
+        ["flent", "-i", str(tmp_path / "a.flent.gz"), "-f", "summary"], capture_output=True, text=True, check=True
+    )
+    (line,) = (line for line in done.stdout.splitlines() if line.strip().startswith("TCP upload::1 "))
+    mean = float(line.split()[3])
+    assert mean == pytest.approx(flow(result)["goodput_bps"] * 1434 / 1500 / 1e6, rel=0.02)
