@@ -10,6 +10,7 @@ import click
 from fullpipe._cli.output import kernel_option, note, print_table, progress_bar, seed_option, warn, warn_otherwise
 from fullpipe._cli.results import Output, output_options
 from fullpipe._cli.scenarios import load, scenario_options
+from fullpipe._util.files import check_free
 from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
 
@@ -32,6 +33,7 @@ def command() -> None:
     help="tcg: virtual time, with equal results on all hosts; kvm: real time, on hosts that support it.",
 )
 @kernel_option
+@click.option("--record", metavar="DIR", help="Write captures, samples of ss and tc, and the scenario into DIR.")
 @output_options(
     "Plot the series into FILE (.png, .svg or .pdf).",
     "Write result.json, the scenario, and Parquet tables into DIR, in place of an earlier result.",
@@ -43,6 +45,7 @@ def run_command(
     seed: int | None,
     accel: str,
     kernel: str | None,
+    record: str | None,
     output: Output,
 ) -> None:
     """Run the scenario in FILE on Linux. The metrics are those of `fullpipe run`."""
@@ -51,6 +54,8 @@ def run_command(
 
     scenario = load(file, settings, duration, seed)
     output = output.check(scenario)
+    if record is not None:
+        check_free(record)
     warn(scenario)
     usable = linux.usable_accelerator(accel, kernel)
     if usable != accel:
@@ -62,6 +67,7 @@ def run_command(
             lambda reached_s: progress(reached_s, scenario.duration_s),
             accelerator=usable,
             kernel=kernel,
+            record=record,
         )
     result = Result(scenario, tables, engine="linux", wall_s=time.perf_counter() - begun)
     warn_otherwise(scenario, [result])

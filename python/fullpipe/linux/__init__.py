@@ -21,6 +21,7 @@ def run(
     *,
     accelerator: str = "tcg",
     kernel: str | None = None,
+    record: str | None = None,
 ) -> Tree:
     """Runs a scenario on Linux; the tables of a `fullpipe.Result`, column by column.
 
@@ -30,6 +31,7 @@ def run(
         accelerator: ``"tcg"``, virtual time, independent of the load of the host; or ``"kvm"``, real time, if
             `usable_accelerator` allows it.
         kernel: Debian's package of the kernel, or ``"PACKAGE/SUITE"``; by default `fullpipe.linux.kernel.PACKAGE`.
+        record: Directory for a capture of each flow, samples of ss and tc, and the scenario.
 
     Raises:
         InputError: `kernel` is not such a name.
@@ -42,9 +44,14 @@ def run(
     from fullpipe.linux.report import to_tables
 
     plan = Plan.of(scenario)
-    booted = ensure(kernel or PACKAGE, job.modules(plan))
-    work = job.build(plan, booted, scenario.file)
+    parts: job.Record | None = None if record is None else "all"
+    booted = ensure(kernel or PACKAGE, job.modules(plan, parts))
+    work = job.build(plan, booted, scenario.file, record=parts)
     lines = machine.run(machine.Machine(booted.image, work.archive, work.memory_mib, accelerator), progress)
+    if record is not None:
+        from fullpipe.linux.record import write
+
+        write(record, scenario, plan, lines, booted.version)
     return to_tables(plan, lines)
 
 

@@ -32,7 +32,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fullpipe._util.plain import Tree
 from fullpipe.errors import InputError, ScenarioError
@@ -46,7 +46,7 @@ from fullpipe.linux.queues import UNLIMITED_PACKETS, Discipline
 if TYPE_CHECKING:
     from fullpipe.linux.kernel import Kernel
 
-__all__ = ["Job", "Place", "build", "check", "counters", "empty_archive", "modules"]
+__all__ = ["FIRST_PORT", "Job", "Place", "Record", "build", "check", "counters", "empty_archive", "modules", "senders"]
 
 TEND_NS = 100_000_000
 """At most this long between two visits of the agent to its sockets."""
@@ -59,6 +59,8 @@ LATE_NS = 50_000
 PORT_KBPS = 10_000_000
 """The rate that a veth claims."""
 FIRST_PORT = 5001
+RECORD_NS = 100_000_000
+"""Time between two samples of ss and tc in a recording."""
 
 
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
@@ -74,13 +76,18 @@ class Job:
     sampling_ns: int
 
 
+Record = Literal["all", "packets"]
+"""Parts of a recording: packets and samples of ss and tc, or packets alone, which takes a fraction of the time."""
+
 Place = tuple[int, bool, str]
 """Where packets are counted: a link's number, whether in its reverse direction, and its ``"queue"``, ``"wire"`` or
 ``"policer"`` there.
 """
 
 
-def build(plan: Plan, kernel: Kernel, file: str | None = None, *, watch: bool = False) -> Job:
+def build(
+    plan: Plan, kernel: Kernel, file: str | None = None, *, watch: bool = False, record: Record | None = None
+) -> Job:
     """The job of a plan.
 
     Args:
@@ -89,13 +96,14 @@ def build(plan: Plan, kernel: Kernel, file: str | None = None, *, watch: bool = 
         file: Named in errors about algorithms.
         watch: Whether to report each packet that leaves a sender or comes back to it: a line ``p`` with its time in
             nanoseconds, its flow, 1 where it leaves, its sequence and acknowledgement numbers, its payload in bytes.
+        record: Parts of a recording to report (see `fullpipe.linux.record`); None for none.
 
     Raises:
         ScenarioError: An algorithm is not in the kernel, or with other parameters than asked for.
         LinuxError: A program that the guest needs is not installed here, or was not built.
     """
     guest = _Guest()
-    guest.load(kernel, ["veth", "sch_netem", *modules(plan)])
+    guest.load(kernel, ["veth", "sch_netem", *modules(plan, record)])
     _load_algorithms(guest, plan, kernel, file)
     guest.order("write /proc/sys/net/ipv4/tcp_mem 4000000 8000000 16000000")
     nodes = _nodes(plan)
@@ -107,10 +115,27 @@ def build(plan: Plan, kernel: Kernel, file: str | None = None, *, watch: bool = 
     _Network(guest, plan, nodes, kinds).build()
     for k in range(len(kinds) if watch else 0):
         guest.order(f"watch s{k} uplink")
+    if record is not None:
+        _record(guest, plan, nodes, kinds, record)
     tend_ns, sampling_ns = _intervals(plan)
     memory = _add_flows(guest, plan, nodes, kinds, tend_ns)
     guest.order(f"time {plan.duration_ns} {tend_ns} {sampling_ns}")
     return Job(guest.archive(), 256 + memory // 2**20, sampling_ns)
+
+
+def _record(guest: _Guest, plan: Plan, nodes: Mapping[tuple[int, str], int], kinds: list[Flow], record: Record) -> None:
+    """Captures each sender's device, and samples sockets and queues: ss of each sender, then tc of each link."""
+    for k in range(len(kinds)):
+        guest.order(f"capture s{k} uplink")
+    if record == "packets":
+        return
+    guest.tool("ss", "iproute2")
+    guest.tool("tc", "iproute2")
+    for k in range(len(kinds)):
+        guest.order(f"every {RECORD_NS} s{k} /bin/ss -tinO")
+    for i in range(len(plan.links)):
+        left = nodes[i, "left"]
+        guest.order(f"every {RECORD_NS} n{left} /bin/tc -s -j qdisc show dev l{i}f")
 
 
 def check(plan: Plan, file: str | None = None) -> None:
@@ -122,6 +147,11 @@ def check(plan: Plan, file: str | None = None) -> None:
     _algorithms(plan, file)
 
 
+def senders(plan: Plan) -> int:
+    """Number of hosts of senders."""
+    return len(dict.fromkeys(_kind(flow) for flow in plan.flows))
+
+
 def empty_archive() -> bytes:
     """A guest that boots, does nothing and ends; for probes."""
     guest = _Guest()
@@ -129,15 +159,16 @@ def empty_archive() -> bytes:
     return guest.archive()
 
 
-def modules(plan: Plan) -> list[str]:
-    """The modules of a plan's queueing disciplines, wires and policers."""
+def modules(plan: Plan, record: Record | None = None) -> list[str]:
+    """The modules of a plan's queueing disciplines, wires and policers, and those that ss needs."""
     kinds = dict.fromkeys(link.discipline.kind for link in plan.links if link.discipline)
     # FQ-PIE needs functions of PIE's module.
     needed = ["pie"] if "fq_pie" in kinds else []
     queues = [f"sch_{kind}" for kind in dict.fromkeys(["cbs", *needed, *kinds])] if kinds else []
     actions = ["act_mirred"] * any(link.wired for link in plan.links)
     actions += ["act_police"] * any(way.policer for link in plan.links for way in link.ways)
-    return [*queues, *(["sch_ingress", "cls_matchall", *actions] if actions else [])]
+    diagnosis = ["inet_diag", "tcp_diag"] if record == "all" else []
+    return [*diagnosis, *queues, *(["sch_ingress", "cls_matchall", *actions] if actions else [])]
 
 
 def counters(plan: Plan) -> list[Place]:

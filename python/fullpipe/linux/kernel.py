@@ -33,9 +33,10 @@ MODULES = (
     "net/sched/sch_netem",
     *(f"net/sched/sch_{name}" for name in QUEUES),
     *(f"net/sched/{name}" for name in WAYS),
+    "net/ipv4/inet_diag",
     "net/ipv4/tcp_*",
 )
-"""Modules kept from a kernel; each works without the others."""
+"""Modules kept from a kernel; each works without the others, but tcp_diag requires inet_diag."""
 BUILT_IN = ("sch_fq_codel", "sch_pfifo")
 """Modules that some kernels have built in."""
 CHECKSUMS = "SHA256SUMS"

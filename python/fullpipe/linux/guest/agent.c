@@ -44,6 +44,7 @@
 
 enum { FLOW_LIMIT = 512, LINK_LIMIT = 96, CHANGE_LIMIT = 1024, WORD_LIMIT = 64, FILE_BYTES = 1 << 20, CHUNK_BYTES = 16 << 10 };
 enum { WATCH_LIMIT = 16, WATCHED_BYTES = 256 << 20, PACKET_LIMIT = 1 << 20 };
+enum { CAPTURE_LIMIT = 16, CAPTURED_BYTES = 96, CAPTURE_BYTES = 512 << 20, PROBE_LIMIT = 16 };
 enum { DEBUGCON_PORT = 0xe9, DEBUG_EXIT_PORT = 0x501 };
 
 typedef int64_t nanos;
@@ -80,6 +81,21 @@ struct packet {
     int leaves;
 };
 
+/* A packet with its first bytes, from Ethernet on. */
+struct captured {
+    nanos t;
+    uint32_t length, kept, capture;
+    uint8_t bytes[CAPTURED_BYTES];
+};
+
+/* A program to run at intervals, whose output is kept. */
+struct probe {
+    nanos every, due;
+    char ns[32];
+    char *words[WORD_LIMIT + 1];
+    int out;
+};
+
 struct flow_sample {
     nanos t;
     uint32_t flow, cwnd, ssthresh, rtt_us, min_rtt_us, in_flight, retransmits, state;
@@ -95,14 +111,16 @@ struct link_sample {
 static struct flow flows[FLOW_LIMIT];
 static struct link links[LINK_LIMIT];
 static struct change changes[CHANGE_LIMIT];
-static int watches[WATCH_LIMIT];
-static int flow_count, link_count, change_count, watch_count, payload_file;
+static int watches[WATCH_LIMIT], captures[CAPTURE_LIMIT];
+static struct probe probes[PROBE_LIMIT];
+static int flow_count, link_count, change_count, watch_count, capture_count, probe_count, payload_file;
 static nanos interval, sampling, duration, epoch;  /* `sampling` is a multiple of `interval`, the time between wakes */
 static uint64_t received_bytes[FLOW_LIMIT];
 static struct flow_sample *flow_samples;
 static struct link_sample *link_samples;
 static struct packet *packets;
-static size_t flow_sample_count, link_sample_count, packet_count;
+static struct captured *captured;
+static size_t flow_sample_count, link_sample_count, packet_count, captured_count;
 
 static void boot(void);
 static void obey(char *line, int number);
@@ -163,7 +181,7 @@ static void fail(const char *format, ...)
 
 static void emit(const char *format, ...)
 {
-    char text[1024];
+    char text[16384];
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(text, sizeof text - 1, format, arguments);
@@ -239,15 +257,15 @@ static void write_file(const char *path, const char *text)
     close(fd);
 }
 
-/* Runs a program to its end; what it prints to either output becomes the error if it fails. */
-static void run(char **words)
+/* Runs a program to its end. Its errors become the error if it fails, and so does its output, unless `kept` is a file for it. */
+static void run_into(int kept, char **words)
 {
     int out[2];
     if (pipe2(out, O_CLOEXEC))
         fail("pipe: %s", strerror(errno));
     pid_t child = fork();
     if (child == 0) {
-        dup2(out[1], 1), dup2(out[1], 2);
+        dup2(kept < 0 ? out[1] : kept, 1), dup2(out[1], 2);
         execv(words[0], words);
         dprintf(2, "%s", strerror(errno));
         _exit(127);
@@ -268,6 +286,11 @@ static void run(char **words)
         if (*c == '\n')
             *c = ';';
     fail("%s %s: %s", words[0], words[1] ? words[1] : "", text);
+}
+
+static void run(char **words)
+{
+    run_into(-1, words);
 }
 
 /* Packets of one segment each: neither the sender nor the device joins or splits them. Checksums stay offloaded. */
@@ -308,18 +331,44 @@ static void add_change(char **words)
         change->words[i] = strdup(words[3 + i]);
 }
 
-/* Looks at what passes a device, with the kernel's time of each packet. What leaves is shown to those alone who ask for all. */
-static void add_watch(char **words)
+/* A socket that has the packets of a device, with the kernel's time of each. What leaves is shown to those alone who ask for all. */
+static int packet_socket(const char *device, int type)
 {
-    enter(words[1]);
-    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
+    int fd = socket(AF_PACKET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
     struct sockaddr_ll at = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = if_nametoindex(words[2])};
+        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = if_nametoindex(device)};
     int bytes = WATCHED_BYTES, on = 1;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes)
         || setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) || bind(fd, (struct sockaddr *)&at, sizeof at))
-        fail("watch %s: %s", words[2], strerror(errno));
-    watches[watch_count++] = fd;
+        fail("watch %s: %s", device, strerror(errno));
+    return fd;
+}
+
+/* Captures packets of a device. */
+static void add_capture(char **words)
+{
+    enter(words[1]);
+    captures[capture_count++] = packet_socket(words[2], SOCK_RAW);
+}
+
+/* A program at intervals: the time between, a namespace, the words. */
+static void add_probe(char **words)
+{
+    struct probe *probe = &probes[probe_count++];
+    probe->every = atoll(words[1]);
+    snprintf(probe->ns, sizeof probe->ns, "%s", words[2]);
+    for (int i = 0; words[3 + i]; i++)
+        probe->words[i] = strdup(words[3 + i]);
+    probe->out = memfd_create("output", 0);
+    if (probe->out < 0 || probe->every <= 0)
+        fail("%s: no output", words[3]);
+}
+
+/* Looks at the packets of flows that pass a device. */
+static void add_watch(char **words)
+{
+    enter(words[1]);
+    watches[watch_count++] = packet_socket(words[2], SOCK_DGRAM);
 }
 
 static void add_flow(char **words)
@@ -379,6 +428,10 @@ static void obey(char *line, int number)
         add_change(words);
     } else if (!strcmp(order, "watch") && n == 3 && watch_count < WATCH_LIMIT) {
         add_watch(words);
+    } else if (!strcmp(order, "capture") && n == 3 && capture_count < CAPTURE_LIMIT) {
+        add_capture(words);
+    } else if (!strcmp(order, "every") && n >= 4 && probe_count < PROBE_LIMIT) {
+        add_probe(words);
     } else if (!strcmp(order, "flow") && n == 12 && flow_count < FLOW_LIMIT) {
         add_flow(words);
     } else if (!strcmp(order, "time") && n == 4) {
@@ -596,6 +649,47 @@ static void take_packets(int watch, nanos offset)
     }
 }
 
+/* Keeps what has passed a device since the last look. */
+static void capture_packets(int number)
+{
+    union { char room[128]; struct cmsghdr align; } control;
+    while ((captured_count + 1) * sizeof *captured < CAPTURE_BYTES) {
+        struct captured *c = &captured[captured_count];
+        struct iovec part = {c->bytes, sizeof c->bytes};
+        struct msghdr message = {
+            .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        ssize_t length = recvmsg(captures[number], &message, MSG_DONTWAIT | MSG_TRUNC);
+        if (length < 0)
+            return;
+        struct cmsghdr *stamp = CMSG_FIRSTHDR(&message);
+        if (!stamp)
+            continue;
+        struct timespec at;
+        memcpy(&at, CMSG_DATA(stamp), sizeof at);
+        c->t = at.tv_sec * 1000000000LL + at.tv_nsec;
+        c->length = length, c->capture = number;
+        c->kept = length < CAPTURED_BYTES ? length : CAPTURED_BYTES;
+        captured_count++;
+    }
+    fail("the capture has no room for more packets");
+}
+
+/* Runs the programs that are due, each after a line with the time. */
+static void run_probes(nanos t)
+{
+    for (int i = 0; i < probe_count; i++) {
+        struct probe *probe = &probes[i];
+        if (t < probe->due)
+            continue;
+        probe->due += probe->every;
+        struct timespec real;
+        clock_gettime(CLOCK_REALTIME, &real);
+        dprintf(probe->out, "# %lld.%06ld\n", (long long)real.tv_sec, real.tv_nsec / 1000);
+        enter(probe->ns);
+        run_into(probe->out, probe->words);
+    }
+}
+
 static nanos clocks_offset(void)
 {
     struct timespec real;
@@ -674,6 +768,7 @@ static void run_flows(void)
     flow_samples = reserve(steps * flow_count * sizeof *flow_samples + 1);
     link_samples = reserve(steps * link_count * sizeof *link_samples + 1);
     packets = reserve(PACKET_LIMIT * sizeof *packets);
+    captured = reserve(CAPTURE_BYTES);
     nanos offset = clocks_offset();
     for (int i = 0; i < flow_count; i++)
         listen_for(&flows[i]);
@@ -691,12 +786,27 @@ static void run_flows(void)
             attend(&flows[i], t, sample);
         for (int i = 0; i < watch_count; i++)
             take_packets(watches[i], offset);
+        for (int i = 0; i < capture_count; i++)
+            capture_packets(i);
+        run_probes(t);
         if (t >= progress) {
             emit("t %lld", (long long)t);
             progress += duration / 20;
         }
     }
     emit_idle();
+}
+
+/* Output of a program, a line each. */
+static void report_output(int number)
+{
+    lseek(probes[number].out, 0, SEEK_SET);
+    FILE *output = fdopen(probes[number].out, "r");
+    static char line[1 << 16];
+    while (output && fgets(line, sizeof line, output)) {
+        line[strcspn(line, "\n")] = 0;
+        emit("o %d %s", number, line);
+    }
 }
 
 static void report(void)
@@ -719,5 +829,15 @@ static void report(void)
         struct packet *p = &packets[i];
         emit("p %lld %u %d %u %u %d", (long long)p->t, p->flow, p->leaves, p->seq, p->ack, p->bytes);
     }
+    for (size_t i = 0; i < captured_count; i++) {
+        struct captured *c = &captured[i];
+        char text[2 * CAPTURED_BYTES + 1];
+        for (uint32_t k = 0; k < c->kept; k++)
+            text[2 * k] = "0123456789abcdef"[c->bytes[k] >> 4], text[2 * k + 1] = "0123456789abcdef"[c->bytes[k] & 15];
+        text[2 * c->kept] = 0;
+        emit("c %u %lld %u %s", c->capture, (long long)c->t, c->length, text);
+    }
+    for (int i = 0; i < probe_count; i++)
+        report_output(i);
     emit("done");
 }
