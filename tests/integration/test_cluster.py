@@ -128,6 +128,21 @@ def test_a_client_of_ones_own(scheduler: str, small: Scenario) -> None:
     assert there.runs.equals(fullpipe.sweep(small, axes, seeds=2).runs)
 
 
+@pytest.mark.usefixtures("workers")
+def test_a_lost_connection_loses_no_run(scheduler: str, small: Scenario) -> None:
+    axes, cut = {"links.bottleneck.buffer": [f"{size} packets" for size in range(5, 25)]}, []
+
+    def progress(done: float, total: float) -> None:
+        if done >= 0.2 * total and not cut:
+            cut.append(done)
+            client.loop.add_callback(client.scheduler_comm.comm.abort)
+
+    with cluster.connect(scheduler) as client:
+        there = fullpipe.sweep(small, axes, seeds=10, dask=client, progress=progress)
+    assert 0 < cut[0] < 200
+    assert there.runs.equals(fullpipe.sweep(small, axes, seeds=10).runs)
+
+
 def test_a_client_that_can_not_be_closed_is_not_closed_again(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine, closing takes longer than allowed once the scheduler is gone. The client's destructor would
     try again, and print a traceback.

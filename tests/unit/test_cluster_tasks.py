@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from distributed import KilledWorker
 
-from fullpipe import Scenario
+from fullpipe import FullpipeError, Scenario
 from fullpipe.runs import cluster
 from fullpipe.runs.design import Case, Done, Run
 
@@ -27,6 +28,9 @@ class Future:
         if isinstance(self._outcome, Exception):
             raise self._outcome
         return self._outcome
+
+    def cancelled(self) -> bool:
+        return isinstance(self._outcome, CancelledError)
 
     def release(self) -> None:
         pass
@@ -50,7 +54,7 @@ class Client:
         self.tasks.append(seeds)
         try:
             return Future(key, self._answer(seeds))
-        except KilledWorker as error:
+        except (KilledWorker, CancelledError) as error:
             return Future(key, error)
 
     def cancel(self, futures: Sequence[Future]) -> None:
@@ -99,6 +103,39 @@ def test_a_run_that_ends_its_workers_fails_alone(small: Scenario) -> None:
     found = done(small, Client(answer), 200)
     assert sorted(one.run.number for one in found) == list(range(200))
     assert [one.run.number for one in found if one.error is not None] == [77]
+
+
+def test_tasks_are_sent_again_if_the_connection_was_lost(small: Scenario) -> None:
+    """Dask cancels all tasks then. A client that gave up ends the runs with an error."""
+
+    def answer(seeds: Sequence[int]) -> list[dict[str, Any]]:
+        if 5 in seeds and client.status == "running":
+            client.status = state
+            raise CancelledError
+        return answered(seeds, 0.05)
+
+    state, client = "connecting", Client(answer)
+    assert [one.run.number for one in done(small, client, 20)] == [*range(4), *range(8, 20), *range(4, 8)]
+    assert [each for each in client.tasks if 5 in each] == [[4, 5, 6, 7]] * 2
+    state, client = "closed", Client(answer)
+    with pytest.raises(FullpipeError, match="the Dask scheduler is gone"):
+        done(small, client, 20)
+
+
+def test_a_scheduler_that_is_late_with_its_threads_is_asked_again(
+    small: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, asked = Client(lambda seeds: answered(seeds, 0.05)), []
+
+    def nthreads() -> Mapping[str, int]:
+        asked.append(len(client.tasks))
+        if len(asked) == 2:
+            raise TimeoutError
+        return {"worker": 1}
+
+    monkeypatch.setattr(client, "nthreads", nthreads)
+    assert len(done(small, client, 20)) == 20
+    assert len(asked) == 2
 
 
 def test_a_task_ends_after_its_time(small: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,11 @@ AHEAD = 4
 PATIENCE_S = 5
 """How long a scheduler may take to answer, and a cluster may have no workers without a report, seconds of wall time."""
 
+CONNECTED = ("running", "connecting")
+"""States of a client that can be used. A client that lost its connection connects again for `PATIENCE_S`, and has
+cancelled its tasks.
+"""
+
 DASK_LOGGERS = ("distributed", "tornado", "asyncio")
 """Loggers that are silent: failures are reported once, by an exception."""
 
@@ -131,8 +136,9 @@ def rows_on_cluster(
     """Rows of runs as they end; None ten times a second.
 
     A task whose worker dies goes to another one. Dask gives it up when that has happened more often than its setting
-    ``distributed.scheduler.allowed-failures`` allows, and the run has failed. The runs of one worker share the memory
-    limit, each an even part. Closing the iterator cancels the tasks.
+    ``distributed.scheduler.allowed-failures`` allows, and the run has failed. If the connection to the scheduler was
+    lost, tasks are submitted again. The runs of one worker share the memory limit, each an even part. Closing the
+    iterator cancels the tasks.
 
     Args:
         runs: The runs.
@@ -181,7 +187,7 @@ class Cluster:
         self._task = _task()
         self._tasks = 0
         self._sent: dict[int, tuple[Scenario, Tree]] = {}
-        self._again: deque[Run] = deque()  # get a separate task each
+        self._again: deque[list[Run]] = deque()  # tasks that are sent once more
         self._run_s: float | None = None
         self._size = 1
         self._most_tasks = 0
@@ -194,7 +200,7 @@ class Cluster:
             self._plan()
             while (more or self._again) and len(self._pending) < self._most_tasks:
                 if self._again:
-                    self._submit([self._again.popleft()])
+                    self._submit(self._again.popleft())
                     continue
                 task, size = [], self._size
                 asked = list(islice(waiting, size))
@@ -206,7 +212,7 @@ class Cluster:
                 if task:
                     self._submit(task)
                 more = len(asked) == size
-            if not self._pending:
+            if not self._pending and self._most_tasks:
                 continue
             try:
                 done = self._finished.get(timeout=TICK_S)
@@ -215,7 +221,7 @@ class Cluster:
                     reported = True
                     if not self._client.scheduler_info().get("workers"):
                         logger.warning("fullpipe: the cluster has no workers yet; the runs wait for some")
-                if self._client.status != "running":
+                if self._client.status not in CONNECTED:
                     _fail(self._client, OSError())
                 yield None, 0.0
                 continue
@@ -232,8 +238,15 @@ class Cluster:
         """Chooses the number of tasks and of runs in each, once a second. The first tasks measure one run each."""
         if self._planned_at is not None and time.monotonic() - self._planned_at < 1:
             return
+        if self._client.status != "running":
+            return
         self._planned_at = time.monotonic()
-        least = AHEAD * max(1, sum(self._client.nthreads().values()))
+        try:
+            least = AHEAD * max(1, sum(self._client.nthreads().values()))
+        except OSError:  # the scheduler takes too long to answer, or the connection is lost
+            if not self._most_tasks:
+                raise
+            return
         if self._run_s is None:
             self._most_tasks = least
             return
@@ -267,12 +280,17 @@ class Cluster:
             answers: list[Tree] = future.result()
         except KilledWorker as error:
             if len(runs) > 1:  # one of them may end every worker
-                self._again.extend(runs)
+                self._again.extend([run] for run in runs)
                 return []
             return [Done(runs[0], None, FullpipeError(f"lost with its worker too often: {error_line(error)}"))]
+        except Exception:
+            if not future.cancelled() or self._client.status not in CONNECTED:
+                raise
+            self._again.append(runs)
+            return []
         finally:
             future.release()
-        self._again.extend(runs[len(answers) :])
+        self._again.extend([run] for run in runs[len(answers) :])
         return [self._ended(run, answer) for run, answer in zip(runs, answers, strict=False)]
 
     def _ended(self, run: Run, answer: Tree) -> Done:
