@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fullpipe import models
     from fullpipe.custom.algorithm import algorithm
     from fullpipe.custom.classic import Classic, Signal
+    from fullpipe.custom.cubic import Cubic
     from fullpipe.custom.packets import packet_algorithm
     from fullpipe.errors import AlgorithmError, Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
     from fullpipe.experiments.advise import Advice, advise
@@ -59,6 +60,7 @@ __all__ = [
     "Classic",
     "Comparison",
     "Conformance",
+    "Cubic",
     "Duel",
     "Explanation",
     "ExternalFlow",
@@ -105,6 +107,7 @@ _HOMES = {
     "linux.errors": ("LinuxError",),
     "errors": ("AlgorithmError", "Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
     "custom.classic": ("Classic", "LostBy", "Signal"),
+    "custom.cubic": ("Cubic",),
     "custom.algorithm": ("algorithm",),
     "custom.packets": ("packet_algorithm",),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
