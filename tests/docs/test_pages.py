@@ -187,7 +187,10 @@ def test_python(page: Path, tmp_path: Path) -> None:
 def test_scenarios_and_data(page: Path) -> None:
     for text in blocks(page, "toml"):
         tree = tomllib.loads(text)
-        for place, lists in {"links": ("link", "direction", "varying"), "flows": ("flow", "tcp", "traffic")}.items():
+        for place, lists in {
+            "links": ("link", "direction", "varying"),
+            "flows": ("flow", "tcp", "traffic", "ip"),
+        }.items():
             known = {key["name"] for each in lists for key in _core.scenario_keys()[each]}
             tables = tree.get(place, [])
             assert all(set(table) <= known for table in (tables if isinstance(tables, list) else [])), text

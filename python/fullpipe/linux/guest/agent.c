@@ -597,20 +597,56 @@ static nanos next_wake(nanos t)
     return next;
 }
 
-/* Packets marked, of what `tc -s` shows of a kind of queue alone. One that CoDel and its ce_threshold both mark counts twice. */
-static uint32_t marks(const char *kind, const void *shown, size_t size)
+/* The attribute of a type within others; a length of 0 if there is none. */
+static struct rtattr *within(struct rtattr *outer, int type)
 {
+    static struct rtattr none;
+    int left = RTA_PAYLOAD(outer);
+    for (struct rtattr *a = RTA_DATA(outer); RTA_OK(a, left); a = RTA_NEXT(a, left))
+        if ((a->rta_type & NLA_TYPE_MASK) == type)
+            return a;
+    return &none;
+}
+
+/* Packets marked in all tins of CAKE, whose statistics are nested attributes. */
+static uint32_t marks_of_cake(struct rtattr *shown)
+{
+    struct rtattr *tins = within(shown, TCA_CAKE_STATS_TIN_STATS);
+    if (!tins->rta_len)
+        return 0;
+    uint32_t sum = 0;
+    int left = RTA_PAYLOAD(tins);
+    for (struct rtattr *tin = RTA_DATA(tins); RTA_OK(tin, left); tin = RTA_NEXT(tin, left)) {
+        struct rtattr *marked = within(tin, TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS);
+        uint32_t packets = 0;
+        if (marked->rta_len)
+            memcpy(&packets, RTA_DATA(marked), sizeof packets);
+        sum += packets;
+    }
+    return sum;
+}
+
+/* Packets marked, of what `tc -s` shows of a kind of queue alone. One that CoDel and its ce_threshold both mark counts twice. */
+static uint32_t marks(const char *kind, struct rtattr *attribute)
+{
+    const void *shown = RTA_DATA(attribute);
+    size_t size = RTA_PAYLOAD(attribute);
     union {
         struct tc_codel_xstats codel;
         struct tc_fq_codel_xstats fq_codel;
+        struct tc_fq_pie_xstats fq_pie;
         struct tc_pie_xstats pie;
         struct tc_red_xstats red;
     } stats = {0};
+    if (!strcmp(kind, "cake"))
+        return marks_of_cake(attribute);
     memcpy(&stats, shown, size < sizeof stats ? size : sizeof stats);
     if (!strcmp(kind, "codel"))
         return stats.codel.ecn_mark + stats.codel.ce_mark;
     if (!strcmp(kind, "fq_codel"))
         return stats.fq_codel.qdisc_stats.ecn_mark + stats.fq_codel.qdisc_stats.ce_mark;
+    if (!strcmp(kind, "fq_pie"))
+        return stats.fq_pie.ecn_mark;
     if (!strcmp(kind, "pie"))
         return stats.pie.ecn_mark;
     return strcmp(kind, "red") ? 0 : stats.red.marked;
@@ -739,7 +775,7 @@ static void sample_link(struct link *l, nanos t)
                         memcpy(&queue, RTA_DATA(b), sizeof queue);
                         s->drops = queue.drops, s->queue_packets = queue.qlen;
                     } else if (b->rta_type == TCA_STATS_APP) {
-                        s->marks = marks(kind, RTA_DATA(b), RTA_PAYLOAD(b));
+                        s->marks = marks(kind, b);
                     }
                 }
             }

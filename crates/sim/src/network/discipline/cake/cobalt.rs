@@ -92,7 +92,7 @@ impl Cobalt {
         self.probability == 0.0 && self.count == 0 && now >= self.next
     }
 
-    /// Whether CoDel wants a drop.
+    /// Whether CoDel wants a drop. A due one comes at once also if packets before this one were in time.
     fn drop_is_due(&mut self, law: &CobaltLaw, now: Nanos, over: bool) -> bool {
         if !over {
             self.dropping = false;
@@ -101,18 +101,17 @@ impl Cobalt {
             }
             return false;
         }
+        let due = self.is_due(now);
         if !self.dropping {
             self.dropping = true;
             self.next = now + self.gap(law);
             self.count = self.count.max(1);
-            return false;
         }
-        if !self.is_due(now) {
-            return false;
+        if due {
+            self.count_to(self.count.saturating_add(1));
+            self.next += self.gap(law);
         }
-        self.count_to(self.count.saturating_add(1));
-        self.next += self.gap(law);
-        true
+        due
     }
 
     fn is_due(&self, now: Nanos) -> bool {
@@ -211,6 +210,17 @@ mod tests {
         }
         assert_eq!(counts, [3, 3, 2, 1, 0, 0]);
         assert!(!cobalt.is_at_rest(599 * MILLISECOND) && cobalt.is_at_rest(600 * MILLISECOND));
+    }
+
+    /// Packets are over target for 90 ms, then one is in time. The drop of the drop state is due at 100 ms, and the first packet over target
+    /// after that is dropped. The next one is due after 100 ms for the new state, and 70.71 ms for the count of 2.
+    #[test]
+    fn a_packet_in_time_does_not_cancel_a_drop() {
+        let (mut cobalt, mut rng) = (Cobalt::default(), rng());
+        let mut drops = |now: Nanos, waited| drops_one(&mut cobalt, &LAW, now * MILLISECOND, waited, &mut rng);
+        assert!(!drops(0, SECOND) && !drops(90, SECOND) && !drops(95, 0));
+        assert!(drops(101, SECOND));
+        assert_eq!((cobalt.count, cobalt.next / 1000), (2, 271_710));
     }
 
     /// Waiting times that a few packets of the largest size explain are no reason for a drop.
