@@ -138,7 +138,7 @@ lint-python: build prose-if-able
 	$(BIN)/mypy
 	$(BIN)/stubtest --concise fullpipe._core
 
-PROSE := README.md CONTRIBUTING.md SECURITY.md docs reports crates/README.md crates/cc/README.md crates/sim/README.md \
+PROSE := README.md CONTRIBUTING.md SECURITY.md docs reports crates/README.md crates/abi/README.md crates/cc/README.md crates/net/README.md crates/sim/README.md \
 	benchmarks/README.md .github/pull_request_template.md
 TEXTLINT := prose/node_modules/.bin/textlint --config prose/textlintrc.js --format unix
 

@@ -10,8 +10,8 @@
  *
  * `conform script` reads one event a line and prints window and threshold after each, in whole segments:
  *   params A B C            the program's parameters, as they lie in memory; before `connect`
- *   connect CWND SSTHRESH   the algorithm is chosen on a connection that has these; anew for a switch
- *   ack SEGMENTS RTT_US [BACKWARD_US]   the last is the delay of the way back by the two clocks, whole milliseconds of it
+ *   connect CWND SSTHRESH   the algorithm is chosen on a connection that has these; again for a switch
+ *   ack SEGMENTS RTT_US [BACKWARD_US]   the last is the delay of the reverse path by the two clocks, whole milliseconds of it
  *   wait MS                 nothing happens
  *   kernel CWND SSTHRESH    the kernel moves the window (idleness)
  *   loss | recovered | timeout | undo

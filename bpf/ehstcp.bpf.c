@@ -2,7 +2,7 @@
 /*
  * eHSTCP for Linux; the algorithm is ehstcp.h, this file only connects it.
  *
- * The delay of the way back comes from the receiver's timestamps, whose tick is 1 ms in Linux: d_bq has that resolution.
+ * The delay of the reverse path comes from the receiver's timestamps, whose tick is 1 ms in Linux: d_bq has that resolution.
  *
  * The kernel learns the threshold from ssthresh(), which it asks before it says, by set_state(), whether a fast retransmit or a
  * timeout is the reason; HighSpeed TCP's threshold for a timeout is written there. The safety check writes both when it trips.

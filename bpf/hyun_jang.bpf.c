@@ -19,7 +19,7 @@ static __always_inline struct hyun_jang_params chosen(void)
 	return hyun_jang_within(params.a_q20, params.alpha_q20, params.beta_q20);
 }
 
-/* The state, with the window and the threshold that the kernel has; where it moved the window, the cycle begins anew. */
+/* The state, with the window and the threshold that the kernel has; where it moved the window, the cycle begins again. */
 static __always_inline struct private *caught_up(struct sock *sk)
 {
 	struct private *s = private_area(sk);

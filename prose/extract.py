@@ -1,8 +1,9 @@
-"""Extractor of the prose in code, for ``make prose``: help texts, messages, titles, and docstrings.
+"""Extractor of the prose in code, for ``make prose``: help texts, messages, titles, labels, and documentation.
 
 Each source file becomes a Markdown file in ``out/prose``. A sentence keeps its line number, so that a finding in
 ``out/prose/strings/python/fullpipe/_cli/run.py.md`` at line 30 is in ``python/fullpipe/_cli/run.py`` at line 30.
-``strings`` has text that the program prints, and ``docstrings`` has the documentation of the package.
+``strings`` has text that the program prints: string literals of the package, the crates, the playground, and the agent
+of the virtual machine. ``docstrings`` has docstrings and comments.
 """
 
 from __future__ import annotations
@@ -16,14 +17,41 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "out/prose"
 
-PRINTED = {"help", "title", "xlabel", "ylabel", "epilog", "short_help"}
-"""Keyword arguments whose strings a person reads."""
-
-PRINTING = {"echo", "note", "print_table", "print_panel", "fail"}
-"""Functions that print their strings."""
-
 TEMPLATES = (".html", ".j2")
 """Suffixes of pages of which the text between the tags is read."""
+
+IDS = frozenset(
+    {
+        "documented miss",
+        "half and half",
+        "less the closed form",
+        "1 flow less the closed form",
+        "(3) less the closed form",
+        "beside Reno, `x`",
+        "share beside Reno",
+        "share beside CUBIC",
+        "long beside CUBIC's transfers",
+        "transfers beside CUBIC's long flows",
+        "one beside CUBIC, 30 ms, 1 BDP, pacing `x`",
+    }
+)
+"""Names of values in records and JSON, which keep their old words."""
+
+CODE = {
+    ".rs": ("crates/*/src",),
+    ".ts": ("web/src",),
+    ".c": ("python/fullpipe/linux/guest", "bpf"),
+}
+"""Suffixes of the other languages, and the folders with their sources."""
+
+TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)"""
+    r"""|\br(?P<hashes>\#*)"(?P<raw>.*?)"(?P=hashes)"""
+    r"""|"(?P<text>(?:[^"\\]|\\.)*)"|`(?P<template>(?:[^`\\]|\\.)*)`"""
+    r"""|'(?:[^'\\\n]|\\[^\n]+?)'""",
+    re.DOTALL,
+)
+"""Comment, string, or character literal of Rust, TypeScript, or C."""
 
 
 def write() -> list[Path]:
@@ -38,6 +66,12 @@ def write() -> list[Path]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         written.append(_write("strings", path, strings(tree)))
         written.append(_write("docstrings", path, docstrings(tree)))
+    for suffix, folders in CODE.items():
+        tops = [top for folder in folders for top in ROOT.glob(folder)]
+        for path in sorted(file for top in tops for file in top.rglob(f"*{suffix}") if "tests" not in file.stem):
+            text = path.read_text(encoding="utf-8")
+            written.append(_write("strings", path, code_strings(text)))
+            written.append(_write("docstrings", path, code_comments(text)))
     sources = [*(ROOT / "python/fullpipe").rglob("*.html*"), ROOT / "web/index.html"]
     pages = sorted(source for source in sources if source.name != "page.html" and source.suffix in TEMPLATES)
     written += [_write("strings", path, text_of_page(path.read_text(encoding="utf-8"))) for path in pages]
@@ -45,18 +79,21 @@ def write() -> list[Path]:
 
 
 def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line numbers and texts of help, titles, messages of errors, and docstrings of commands."""
+    """Line numbers and texts of string literals other than docstrings, and of the docstrings of commands."""
+    documentation = {
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    inside: set[ast.AST] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            for keyword in node.keywords:
-                if keyword.arg in PRINTED:
-                    yield from _literals(keyword.value)
-            if getattr(node.func, "attr", getattr(node.func, "id", "")) in PRINTING:
-                yield from _literals(node)
-        elif isinstance(node, ast.Raise) and node.exc is not None:
-            yield from _literals(node.exc)
-        elif isinstance(node, ast.FunctionDef) and any("command(" in ast.unparse(each) for each in node.decorator_list):
+        if isinstance(node, ast.FunctionDef) and any("command(" in ast.unparse(each) for each in node.decorator_list):
             yield from _docstring(node)
+        elif isinstance(node, ast.JoinedStr):
+            inside.update(ast.walk(node))
+            # A value in an f-string becomes code.
+            parts = (part.value if isinstance(part, ast.Constant) else "`x`" for part in node.values)
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside | documentation:
+            yield node.lineno, node.value
 
 
 def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -67,6 +104,25 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
             for statement in node.body[1:]:
                 if isinstance(statement, ast.Expr):
                     yield from _lines(statement.value)
+
+
+def code_strings(text: str) -> Iterator[tuple[int, str]]:
+    """Line numbers and texts of string literals of Rust, TypeScript, or C; not those of Rust's unit tests."""
+    text = text.partition("#[cfg(test)]\nmod ")[0]
+    for token in TOKEN.finditer(text):
+        found = next((token[name] for name in ("raw", "text", "template") if token[name] is not None), None)
+        if found is not None:
+            line = text.count("\n", 0, token.start()) + 1
+            yield line, re.sub(r"\$?\{[^{}]*\}", "`x`", re.sub(r"\\\n\s*|\\n", " ", found).replace('\\"', '"'))
+
+
+def code_comments(text: str) -> Iterator[tuple[int, str]]:
+    """Line numbers and lines of comments of Rust, TypeScript, or C."""
+    for token in TOKEN.finditer(text):
+        if token["comment"] is not None:
+            first = text.count("\n", 0, token.start()) + 1
+            for number, line in enumerate(token["comment"].splitlines(), first):
+                yield number, line.strip("/*! \t")
 
 
 def text_of_page(text: str) -> Iterator[tuple[int, str]]:
@@ -87,22 +143,10 @@ def _lines(value: ast.expr) -> Iterator[tuple[int, str]]:
         yield from enumerate(value.value.splitlines(), value.lineno)
 
 
-def _literals(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """String literals in an expression; a value in an f-string becomes code."""
-    inside: set[ast.AST] = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.JoinedStr):
-            inside.update(ast.walk(each))
-            parts = (part.value if isinstance(part, ast.Constant) else "`x`" for part in each.values)
-            yield each.lineno, "".join(map(str, parts))
-        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each not in inside:
-            yield each.lineno, each.value
-
-
 def _write(kind: str, source: Path, found: Iterator[tuple[int, str]]) -> Path | None:
     lines: dict[int, list[str]] = {}
     for number, text in found:
-        if " " in text.strip():
+        if " " in text.strip() and text not in IDS:
             lines.setdefault(number, []).append(" ".join(text.split()))
     if not lines:
         return None

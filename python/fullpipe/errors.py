@@ -85,4 +85,4 @@ def check_several(name: str, values: object) -> None:
         InputError: The value is a text or a dictionary.
     """
     if isinstance(values, str | Mapping):
-        raise InputError(f"{name} = {quoted(values)}: expected a list (allowed: [{quoted(values)}])")
+        raise InputError(f"{name} must be a list such as [{quoted(values)}], got {quoted(values)}")

@@ -95,7 +95,7 @@ def metric(name: str) -> Metric:
     if found is None:
         stem, _, suffix = plain.rpartition("_")
         unit = SUFFIXES.get(suffix, "1") if stem else "1"
-        words = (stem if unit != "1" else plain).replace("_", " ")
+        words = (stem if unit != "1" else plain).replace("_", " ").replace("rtt", "RTT")
         found = Metric(plain, words[:1].upper() + words[1:], unit, "")
     title = found.title if plain == own else f"{found.title}, reverse"
     return replace(found, id=name, title=title, scope=scope)

@@ -34,8 +34,27 @@ def command(y):
     if y:
         raise ValueError(f"{y}: not allowed, at least" f" {LIMIT} bytes")
     click.echo("a message")
-    return {"not printed": "never shown"}
+    what = f"{y} is also printed, by a caller"
+    return what
 '''
+
+RUST = """//! First line of the module.
+use std::fmt; // after code
+
+/// A fault.
+fn fault(lifetime: &'static str, c: char) -> Result<(), String> {
+    if c == '"' || c == '\\'' {
+        return Err(format!("must be in [{low}, {high}], \\
+            got {c}"));
+    }
+    Err(r#"a raw "text" of Rust"#.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    const TEXT: &str = "never shown";
+}
+"""
 
 
 def test_printed_text_has_the_line_of_its_source() -> None:
@@ -46,7 +65,40 @@ def test_printed_text_has_the_line_of_its_source() -> None:
     assert texts[12] == "Second line."
     assert texts[14] == "`x`: not allowed, at least `x` bytes"
     assert texts[15] == "a message"
-    assert "never shown" not in texts.values()
+    assert texts[16] == "`x` is also printed, by a caller"
+    assert "Module." not in texts.values()
+
+
+def test_strings_and_comments_of_rust_have_the_line_of_their_source() -> None:
+    assert list(extract.code_strings(RUST)) == [
+        (7, "must be in [`x`, `x`],  got `x`"),
+        (10, 'a raw "text" of Rust'),
+    ]
+    comments = {number: text for number, text in extract.code_comments(RUST) if text}
+    assert comments == {1: "First line of the module.", 2: "after code", 4: "A fault."}
+
+
+def test_strings_and_comments_of_c_and_typescript() -> None:
+    source = 'char *a = "one two"; /* first\n * second */ char b = \'"\';\nlabel = `three ${f(x)} four`;'
+    assert list(extract.code_strings(source)) == [(1, "one two"), (3, "three `x` four")]
+    assert list(extract.code_comments(source)) == [(1, "first"), (2, "second")]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("crates/kernel/src/load.rs", "several algorithms require struct_ops"),
+        ("crates/sim/src/scenario/keys.rs", "Simulated duration of the run."),
+        ("python/fullpipe/linux/guest/agent.c", "job gives no time"),
+        ("web/src/main.ts", "This browser does not allow the copy"),
+        ("python/fullpipe/linux/machine.py", "the virtual machine was stopped after"),
+    ],
+)
+def test_messages_of_every_language_are_extracted(source: str, text: str) -> None:
+    code = (ROOT / source).read_text(encoding="utf-8")
+    found = extract.strings(ast.parse(code)) if source.endswith(".py") else extract.code_strings(code)
+    (line,) = {number for number, printed in found if text in printed}
+    assert text in code.splitlines()[line - 1]
 
 
 def test_docstrings_include_those_of_constants() -> None:

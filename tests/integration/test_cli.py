@@ -299,5 +299,5 @@ def test_examples_are_those_of_the_documentation(program: Program, tmp_path: Pat
     (place / "scenarios/small-link.toml").write_text("changed")
     again = program("examples", "--out", "new/work")
     assert (again.returncode, again.stdout) == (2, "")
-    assert again.stderr == "fullpipe: 'new/work' has files (allowed: a new or empty directory)\n"
+    assert again.stderr == "fullpipe: --out must be a new or empty directory, and 'new/work' has files\n"
     assert (place / "scenarios/small-link.toml").read_text() == "changed"

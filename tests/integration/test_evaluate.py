@@ -500,9 +500,9 @@ def test_a_statement_answers_what_no_run_can(tmp_path: Path, program: Program) -
     assert card.verdict("7.4") == "not applicable"
     for text, wrong in (
         ('excludes = ["6.1"]', "excludes: '6.1' (allowed: 7.1"),
-        ('[statements]\n"7.1" = "x"', "statements.7.1: cannot be stated (allowed: 5.3.1"),
-        ("exclude = []", "exclude: unknown key (allowed: statements, excludes)"),
-        ('[statements]\n"8" = ""', "statements.8: must be a text"),
+        ('[statements]\n"7.1" = "x"', "statements: unknown section '7.1'"),
+        ("exclude = []", "unknown key 'exclude'; did you mean 'excludes'? (allowed: statements, excludes)"),
+        ('[statements]\n"8" = ""', "statements.8: must be a text, got"),
     ):
         file.write_text(text)
         done = program("evaluate", "cubic", "--only", "iot", "--statement", "said.toml")

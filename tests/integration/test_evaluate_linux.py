@@ -266,7 +266,7 @@ def test_what_a_kernel_measured_outlives_the_simulator(
 def test_a_card_without_such_cells_says_that_no_kernel_ran(tmp_path: Path, guest: Guest) -> None:
     card = evaluate("cubic", only=["iot"], seeds=2, cache=tmp_path, engine="linux")
     assert guest.ran == []
-    assert "none of them is on this card" in card_page(card.data)
+    assert "This card has no such test case" in card_page(card.data)
 
 
 def test_what_goes_to_the_kernel_is_what_it_can_do() -> None:
@@ -326,5 +326,5 @@ def test_a_shortened_column_of_a_real_kernel(tmp_path: Path, monkeypatch: pytest
     assert all(0 <= value <= 1 for values in harm["linux"].values() for value in values)
     page = card_page(card.data)
     assert "On Linux: not known" in page
-    assert "On Linux it has of its equal share" in page
+    assert "Share on Linux, relative to the equal split" in page
     json.dumps(card.data, allow_nan=False)

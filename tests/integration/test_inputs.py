@@ -34,11 +34,11 @@ READERS: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("pipe", "can't be read: it is no regular file"),
-        ("/dev/zero", "can't be read: it is no regular file"),
+        ("pipe", "can't be read: it is not a regular file"),
+        ("/dev/zero", "can't be read: it is not a regular file"),
         ("folder", "can't be read: it is a directory"),
         ("missing", "can't be read: No such file or directory"),
-        ("sparse", "is too large \\(allowed: at most|is not a valid Parquet file"),
+        ("sparse", "must have at most|is not a valid Parquet file"),
     ],
 )
 def test_every_reader_refuses_what_is_no_file_of_limited_size(tmp_path: Path, reader: str, name: str, why: str) -> None:
@@ -53,11 +53,11 @@ def test_every_reader_refuses_what_is_no_file_of_limited_size(tmp_path: Path, re
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[" * 100_000, "is nested too deeply (allowed: at most 64 levels)"),
-        ('{"a":' * 65 + "1" + "}" * 65, "is nested too deeply"),
-        ("[" + "[]," * 300_000 + "1]", "has too many tables and lists (allowed: at most 300000)"),
-        ('{"x": NaN}', "is not valid JSON: NaN is not a number"),
-        ('{"x": 1e999}', "is not valid JSON: 1e999 is too large a number"),
+        ("[" * 100_000, "must have at most 64 levels of tables and lists"),
+        ('{"a":' * 65 + "1" + "}" * 65, "must have at most 64 levels"),
+        ("[" + "[]," * 300_000 + "1]", "must have at most 300000 tables and lists"),
+        ('{"x": NaN}', "is not valid JSON: numbers must be finite, got NaN"),
+        ('{"x": 1e999}', "is not valid JSON: numbers must be finite, got 1e999"),
         ('{"x": ' + "9" * 5000 + "}", "is not valid JSON: Exceeds the limit"),
         ('"' + r"\"" * 100_000, "is not valid JSON: Unterminated string"),
         ('{"x": 1', "is not valid JSON"),
@@ -94,13 +94,15 @@ def test_tables_are_limited_by_what_they_become(tmp_path: Path) -> None:
     for why, table in tables.items():
         pq.write_table(table, tmp_path / "a.parquet")
         assert (tmp_path / "a.parquet").stat().st_size < 300_000
-        with pytest.raises(InputError, match=rf"a\.parquet: is too large: {why} \(allowed: at most 80 MB\)"):
+        with pytest.raises(
+            InputError, match=rf"a\.parquet: must have at most 80 MB in memory, got {why.removesuffix(' in memory')}"
+        ):
             read_table(tmp_path / "a.parquet")
     pq.write_table(pa.table({"a": [1.5]}), tmp_path / "a.parquet", compression="zstd")
-    with pytest.raises(InputError, match=r"is compressed by ZSTD \(allowed: UNCOMPRESSED, SNAPPY\)"):
+    with pytest.raises(InputError, match=r"unknown compression ZSTD \(allowed: UNCOMPRESSED, SNAPPY\)"):
         read_table(tmp_path / "a.parquet")
     pq.write_table(pa.table({"a": [0] * 2_000_001}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"has 2000001 cells \(allowed: at most 2000000\)"):
+    with pytest.raises(InputError, match="must have at most 2000000 cells, got 2000001"):
         read_rows(tmp_path / "a.parquet")
 
 

@@ -21,7 +21,7 @@ def test_load_that_fails_leaves_no_registration(monkeypatch: pytest.MonkeyPatch,
         if "register" in arguments:
             registered.update({8: "adaptive_aimd", 9: "other"})
             if fails == "register":
-                raise LinuxError("the kernel refused (register struct_ops): invalid")
+                raise LinuxError("the kernel rejects the program (register struct_ops): invalid")
         if "unregister" in arguments:
             del registered[int(arguments[-1])]
         return ""
@@ -31,7 +31,7 @@ def test_load_that_fails_leaves_no_registration(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(host, "available", lambda: ["cubic"])
     program = type("Program", (), {"kernel_name": "adaptive_aimd"})
     monkeypatch.setattr(host, "_compiled", lambda *_: (program, b"object"))
-    with pytest.raises(LinuxError, match="refused" if fails == "register" else "does not list adaptive_aimd"):
+    with pytest.raises(LinuxError, match="rejects" if fails == "register" else "does not list adaptive_aimd"):
         host.load("adaptive-aimd")
     assert registered == {7: "theirs"}
 

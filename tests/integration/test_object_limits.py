@@ -68,7 +68,7 @@ def test_sections_over_the_same_bytes_are_limited_together(tmp_path: Path) -> No
     (line,) = end.lines
     assert (end.status, end.output) == (2, b"")
     assert line.startswith("fullpipe: own.toml:11: flows[0].algorithm.object: own.bpf.o: "), line
-    assert "have more than 16 MiB" in line
+    assert "must have at most 16 MiB" in line
     assert end.peak_bytes < 200_000_000
 
 

@@ -423,7 +423,7 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
     assert "alpha = 1 (allowed: any number)" in told.stdout
     for named, said in {
         "none.py": "none.py: can't be read: No such file or directory",
-        "aimd.py:Other": "no algorithm is declared by a class 'Other' (allowed: Aimd)",
+        "aimd.py:Other": "unknown algorithm class 'Other' (allowed: Aimd)",
     }.items():
         refused = program("compare", "s.toml", "--load", "aimd.py", "--algorithms", f"newreno,{named}")
         assert refused.returncode == 2
@@ -490,7 +490,7 @@ def test_a_file_that_ends_the_program_is_refused(program: Program, tmp_path: Pat
     (tmp_path / "s.toml").write_text(TOML)
     (tmp_path / "aimd.py").write_text(PLAIN + ENDING)
     line = (PLAIN + ENDING).splitlines().index("    sys.exit(0)") + 1
-    assert line_of(program(*arguments), 2) == f"aimd.py:{line}: it ends the program (SystemExit: 0) while it is loaded"
+    assert line_of(program(*arguments), 2) == f"aimd.py:{line}: loading it ends the program (SystemExit: 0)"
 
 
 @pytest.mark.parametrize("command", ["run", "compare"])

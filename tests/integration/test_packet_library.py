@@ -109,7 +109,7 @@ def test_optional_functions_of_a_library_are_called(tmp_path: Path) -> None:
 
 
 def test_faults_of_a_library_are_named(library: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no controller \"cubic\" \(it has: c-aimd\)"):
+    with pytest.raises(InputError, match=r"unknown controller \"cubic\" of the library \(allowed: c-aimd\)"):
         arguments.load_algorithms(f"{library}:cubic")
     with pytest.raises(InputError, match="No such file"):
         arguments.load_algorithms(str(tmp_path / "none.so"))

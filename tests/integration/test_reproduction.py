@@ -78,7 +78,7 @@ def test_an_algorithm_looks_the_same_in_every_picture(reproduced: dict[str, Any]
                 where = (str(file), label)
                 assert mark["colour"] == look["colour"], where
                 assert bar or mark["marker"] in (None, look["marker"]), where
-                assert bar or mark["dash"] in (None, dash, *others) or label.endswith("closed form"), where
+                assert bar or mark["dash"] in (None, dash, *others) or label.endswith("analytical model"), where
                 seen.add(name)
     assert seen >= {"reno", "newreno", "tahoe", "vegas", "hyun-jang", "adaptive-aimd", "cubic", "prague"}
 

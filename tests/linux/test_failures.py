@@ -118,7 +118,7 @@ def test_no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_kernel_and_no_apt(scenario_file: Path, tmp_path: Path) -> None:
     done = fullpipe("linux", "run", scenario_file, XDG_CACHE_HOME=str(tmp_path / "cache"), PATH="/nowhere")
-    assert_one_line(done, 1, "no kernel in", "no apt-get")
+    assert_one_line(done, 1, "has no kernel", "requires apt-get")
     assert list((tmp_path / "cache" / "fullpipe" / "linux").iterdir()) == []
 
 
@@ -191,7 +191,7 @@ def test_guest_panic() -> None:
     """An archive without /init: the kernel has nothing to start."""
     from fullpipe.linux.initramfs import Initramfs
 
-    with pytest.raises(LinuxError, match="the guest's kernel panicked: "):
+    with pytest.raises(LinuxError, match="the kernel of the virtual machine panicked: "):
         machine.run(machine.Machine(kernel.ensure().image, Initramfs().pack()))
 
 
@@ -204,7 +204,7 @@ def test_flow_that_never_connects() -> None:
     # Same length, so that the archive stays one: the node in the middle knows no way to the receiver.
     archive = work.archive.replace(b"route add 10.3.0.0/32 via", b"route add 10.9.0.0/32 via")
     assert archive != work.archive
-    with pytest.raises(LinuxError, match="the guest failed: flow 0: never connected"):
+    with pytest.raises(LinuxError, match="the virtual machine failed: flow 0: never connected"):
         machine.run(machine.Machine(kernel.ensure().image, archive, work.memory_mib))
 
 
@@ -307,15 +307,15 @@ def test_kernel_without_type_information(monkeypatch: pytest.MonkeyPatch, tmp_pa
 @pytest.mark.parametrize(
     ("algorithm", "setting", "allowed"),
     [
-        ("adaptive-aimd", "beta_min=3", "numbers from 0.05 to 0.99"),
-        ("adaptive-aimd", "beta_min=-1", "numbers from 0.05 to 0.99"),
-        ("adaptive-aimd", "beta_max=nan", "numbers from 0.05 to 0.99"),
-        ("adaptive-aimd", "fading=1e300", "numbers from 0 to 1"),
-        ("hyun-jang", "a=inf", "numbers from 1 to 2"),
-        ("hyun-jang", "alpha=true", "numbers from 1 to 10"),
-        ("ehstcp", "n_star=-inf", "whole numbers from 0 to 1e+06 segments"),
-        ("ehstcp", "safety_rtts=0.5", "whole numbers from 0 to 1000 RTTmax"),
-        ("ehstcp", "cap_beta=2", "true, false"),
+        ("adaptive-aimd", "beta_min=3", "must be in [0.05, 0.99]"),
+        ("adaptive-aimd", "beta_min=-1", "must be in [0.05, 0.99]"),
+        ("adaptive-aimd", "beta_max=nan", "must be in [0.05, 0.99]"),
+        ("adaptive-aimd", "fading=1e300", "must be in [0, 1]"),
+        ("hyun-jang", "a=inf", "must be in [1, 2]"),
+        ("hyun-jang", "alpha=true", "must be in [1, 10]"),
+        ("ehstcp", "n_star=-inf", "a whole number in [0, 1e+06] segments"),
+        ("ehstcp", "safety_rtts=0.5", "a whole number in [0, 1000] RTTmax"),
+        ("ehstcp", "cap_beta=2", "true or false"),
         ("ehstcp", "n_star=ten", "a number, true or false"),
         ("ehstcp", "high_p=0.5", "always 1e-07"),
         ("ehstcp", "beta=0.5", "n_star"),

@@ -116,12 +116,14 @@ def test_the_source_distribution_has_every_source(clone: Path, sdist: Path) -> N
 
 
 def test_the_crates_can_be_packaged(tmp_path: Path) -> None:
-    crates = ["-p", "fullpipe-cc", "-p", "fullpipe-sim"]
+    published = ["fullpipe-abi", "fullpipe-cc", "fullpipe-net", "fullpipe-sim"]
     options = ["--locked", "--offline", "--no-verify", "--allow-dirty", "--target-dir", tmp_path]
-    done = run(["cargo", "package", "--manifest-path", ROOT / "Cargo.toml", *crates, *options])
+    done = run(
+        ["cargo", "package", "--manifest-path", ROOT / "Cargo.toml", *(f"-p{name}" for name in published), *options]
+    )
     assert done.returncode == 0, done.stderr
     names = sorted(file.name for file in (tmp_path / "package").glob("*.crate"))
-    assert [name.rpartition("-")[0] for name in names] == ["fullpipe-cc", "fullpipe-sim"]
+    assert [name.rpartition("-")[0] for name in names] == published
 
 
 def fullpipe(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -132,8 +132,8 @@ def test_the_queue_with_the_smallest_shortfall_is_recommended() -> None:
     assert 'The service "d" suffers most: its best queue reaches mean goodput of d 8.00 Mbit/s' in said.cost
     # Differences of 3 - 1/9, 4 - 1/9, 5 - 1/9: the interval is 4.303 / sqrt(3) = 2.484.
     assert (
-        "ared is the best of 2 queues in 3 of 3 seeds. drop-tail, the second, falls short by 389 ± 248 points more"
-        in (said.certainty)
+        "ared is the best of 2 queues in 3 of 3 seeds. The shortfall of drop-tail, the second, is 389 ± 248 percentage "
+        "points larger" in (said.certainty)
     )
     assert "as good" not in said.certainty
     assert said.warnings == ()

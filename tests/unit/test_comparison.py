@@ -142,8 +142,8 @@ def test_the_kernel_is_the_linux_engines_the_memory_everyones(runs: Runs) -> Non
 
 def test_a_kernel_that_none_can_take_is_refused_before_anything_runs(runs: Runs) -> None:
     for engine, kernel, problem in (
-        ("simulator", "linux-image-amd64", "kernel = 'linux-image-amd64': for the engine linux, not simulator"),
-        (["simulator", "linux"], "../x", "kernel = '../x': not a package, nor a package and a suite"),
+        ("simulator", "linux-image-amd64", "kernel = 'linux-image-amd64' requires the engine linux, got simulator"),
+        (["simulator", "linux"], "../x", "kernel must be a package, or a package and a suite"),
     ):
         with pytest.raises(InputError) as error:
             compare(Scenario(**SCENARIO), ["bic"], engine=engine, kernel=kernel)
@@ -155,9 +155,9 @@ def test_what_it_says_no_to(runs: Runs) -> None:
     scenario = Scenario(**SCENARIO)
     for algorithms, engine, problem in (
         ([], "simulator", "compare requires at least one algorithm"),
-        (["bic", "bic"], "simulator", "an algorithm is named twice: bic, bic"),
+        (["bic", "bic"], "simulator", "algorithms must be named once each, got bic, bic"),
         (None, "simulator", "compare requires --algorithms or at least two engines"),
-        (["bic"], ["linux", "linux"], "an engine is named twice: linux, linux"),
+        (["bic"], ["linux", "linux"], "engines must be named once each, got linux, linux"),
         (["bic"], ["simulator", "abacus"], "unknown engine 'abacus' (allowed: simulator, linux)"),
     ):
         with pytest.raises(InputError) as error:

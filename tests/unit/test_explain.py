@@ -126,7 +126,7 @@ def test_measurements_without_a_sender_are_refused() -> None:
         observe(builder.build(), "x")
     builder.add("flows", flow=1, name="TCP", protocol="tcp", direction="out")
     builder.add("samples", t_s=0.0, flow=1, acked_bytes=5)
-    with pytest.raises(InputError, match=r"x: not enough data: 1 samples"):
+    with pytest.raises(InputError, match=r"x: explain requires at least .* samples with acknowledged bytes, got 1"):
         observe(builder.build(), "x")
 
 

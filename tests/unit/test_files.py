@@ -196,7 +196,7 @@ def test_a_mixture_of_two_results_is_refused_at_every_moment(tmp_path: Path, mon
                 outcomes.append("old" if there(place) == OLD else "new")
                 assert there(place) in (OLD, NEW)
         except InputError as error:
-            expected = f"{out}: holds parts of two results, since writing was cut off; write it again"
+            expected = f"{out}: writing was interrupted, and the directory has parts of two results; write it again"
             outcomes.append("refused" if str(error) == expected else str(error))
         write(out, {"d": "3"})
         assert there(out) == {"d": "3"}
@@ -215,7 +215,7 @@ def test_a_changed_file_and_a_missing_one_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     write(out, OLD)
     (out / "b").write_text("2")
-    with pytest.raises(InputError, match=r"out: b is not the file that was written$"), readable(out):
+    with pytest.raises(InputError, match=r"out: b has changed since it was written$"), readable(out):
         pass
     (out / "b").unlink()
     with pytest.raises(InputError, match=r"out: b is missing$"), readable(out):
@@ -282,7 +282,7 @@ def test_what_is_no_place_to_write(tmp_path: Path) -> None:
         ("a.gif", "unknown suffix '.gif' of a plot (allowed: .png, .svg, .pdf)"),
         ("a", "unknown suffix '' of a plot (allowed: .png, .svg, .pdf)"),
         ("no/a.png", "directory {}/no does not exist"),
-        ("folder.png", "is a directory"),
+        ("folder.png", "must be a file, got a directory"),
         ("x" * 300 + ".png", "File name too long"),
     ],
 )
@@ -440,7 +440,7 @@ def test_result_directory_with_links_overwrites_nothing_outside(tmp_path: Path, 
     write(out, {"precious": "2"})
     assert (out / "precious").read_text() == "2"
     assert not (out / "precious").is_symlink()
-    with pytest.raises(InputError, match=r"out/deep: is a symbolic link \(allowed: a directory of the result itself"):
+    with pytest.raises(InputError, match=r"out/deep: must be a directory of the result itself"):
         write(out, {"before": "3", "deep/precious": "3"})
     assert (outside / "precious").read_text() == "mine"
     # Links are looked for before the first file is replaced, so that the earlier result is whole.
@@ -490,22 +490,22 @@ def test_folder_refuses_links_pipes_and_names_that_lead_out(tmp_path: Path, outs
     with Folder(tmp_path / "out") as folder:
         assert folder.read("file", 5) == b"whole"
         for name, why in (
-            ("link/precious", "link: is a symbolic link"),
-            ("link/deeper/precious", "link: is a symbolic link"),
-            ("link", "link: is a symbolic link"),
-            ("pipe", "pipe: is not a regular file"),
-            ("../outside/precious", "leads out of the directory"),
-            (str(outside / "precious"), "leads out of the directory"),
+            ("link/precious", "link: must be a file or directory of the result itself"),
+            ("link/deeper/precious", "link: must be a file or directory of the result itself"),
+            ("link", "link: must be a file or directory of the result itself"),
+            ("pipe", "pipe: must be a regular file"),
+            ("../outside/precious", "must be inside the directory"),
+            (str(outside / "precious"), "must be inside the directory"),
             ("file/deep", "leads through a file"),
         ):
             with pytest.raises(InputError, match=why):
                 folder.read(name, 5)
         with pytest.raises(InputError, match=r"file: is too large \(allowed: at most 4e-06 MB\)"):
             folder.read("file", 4)
-        with pytest.raises(InputError, match="link: is a symbolic link"):
+        with pytest.raises(InputError, match="link: must be a file or directory of the result itself"):
             folder.remove_tree("link/precious")
     check_below(tmp_path / "out", "missing/deep")
-    with pytest.raises(InputError, match="link: is a symbolic link"):
+    with pytest.raises(InputError, match="link: must be a file or directory of the result itself"):
         check_below(tmp_path / "out", "link/new")
 
 
@@ -518,7 +518,7 @@ def test_folder_refuses_links_pipes_and_names_that_lead_out(tmp_path: Path, outs
     ],
 )
 def test_errors_of_a_reader_become_one_line(tmp_path: Path, error: Exception, why: str) -> None:
-    with pytest.raises(InputError, match=f"holds nothing that can be loaded {why}"), readable(tmp_path):
+    with pytest.raises(InputError, match=f"is not a result {why}"), readable(tmp_path):
         raise error
 
 
@@ -527,7 +527,7 @@ def test_manifest_that_is_written_later_holds_for_what_is_there(tmp_path: Path) 
     write_manifest(tmp_path, ["rows"])
     check_whole(tmp_path)
     (tmp_path / "rows").write_text("2")
-    with pytest.raises(InputError, match="rows is not the file that was written"):
+    with pytest.raises(InputError, match="rows has changed since it was written"):
         check_whole(tmp_path)
 
 

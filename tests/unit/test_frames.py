@@ -90,7 +90,7 @@ def test_bad_frames_are_refused_in_a_line(program: Program, tmp_path: Path) -> N
 
 def test_a_virtual_machine_has_no_frames() -> None:
     tree = scenario(FRAMES, flows=[{"algorithm": "cubic"}])
-    with pytest.raises(ScenarioError, match=r"^udp: the Linux engine runs TCP flows only"):
+    with pytest.raises(ScenarioError, match=r"^udp: conflicts with the Linux engine, which runs TCP flows only"):
         run(tree, engine="linux")
 
 

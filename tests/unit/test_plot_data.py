@@ -287,7 +287,7 @@ def test_a_sizing() -> None:
     rules = {str(line.get_label()): points(line) for line in left.lines if not str(line.get_label()).startswith("_")}
     assert rules["one BDP"] == ([10], [1000.2])
     assert rules["BDP/√n"] == ([10], [316])
-    assert rules["adaptive AIMD, closed form"] == ([10], [250.00000001])
+    assert rules["adaptive AIMD, analytical"] == ([10], [250.00000001])
     assert bars(left) == {"newreno": ([10], [1234], [1050, 1300]), "vegas": ([], [], [])}
     assert bars(right)["vegas"] == ([], [], [])
 
@@ -316,7 +316,9 @@ def test_a_sizings_curve() -> None:
         "Utilization (%)",
         "p99 queueing delay (ms)",
     )
-    assert two.get_title(loc="left") == "2 flows, buffer in packets\nfull marks: no other has more with less delay"
+    assert (
+        two.get_title(loc="left") == "2 flows, buffer in packets\nfilled: no other has more utilization with less delay"
+    )
     lines = {str(line.get_label()): points(line) for line in bold(two)}
     assert lines == {"reno": ([15, 60], [85, 99]), "vegas": ([5, 50], [88, 88])}
     assert {line.get_markerfacecolor() for line in bold(two)} == {"white"}

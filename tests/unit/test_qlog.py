@@ -80,7 +80,7 @@ def test_versions_and_names(tmp_path: Path, version: str, prefix: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.2", "1.0", "draft-03", "urn:ietf:params:qlog:file:other"])
 def test_other_versions_are_refused(tmp_path: Path, version: str) -> None:
-    with pytest.raises(InputError, match=r"qlog (version|schema) must be in \[.*\], got "):
+    with pytest.raises(InputError, match=r"unknown qlog (version|schema) "):
         load(tmp_path, document(version))
 
 

@@ -57,7 +57,7 @@ def test_the_largest_answer_is_recommended_with_cost_and_certainty() -> None:
         "Use a buffer of 20 packets (20.0 ms, 30,000 bytes, 0.5 BDP). 4 flows need that much; 16 need 8."
     )
     assert found.cost == (
-        "The link is used 98.1 ± 0.4 %, with loss 0.4 %, mean queueing delay 7.4 ms, and p99 queueing delay 18.0 ms."
+        "The utilization is 98.1 ± 0.4 %, with loss 0.4 %, mean queueing delay 7.4 ms, and p99 queueing delay 18.0 ms."
     )
     assert found.certainty.startswith("17 packets clearly miss the target, and 25 clearly meet it")
     assert "4 and 16 newreno flows" in found.assumptions

@@ -114,7 +114,7 @@ def test_the_kernel_reaches_the_linux_engine_alone(small: Scenario, monkeypatch:
     fullpipe.run(small, engine="linux")
     fullpipe.run_many({1: small}, engine="linux", kernel="linux-image-amd64/forky")
     assert booted == [None, "linux-image-amd64/forky"]
-    with pytest.raises(InputError, match="kernel = 'linux-image-amd64': for the engine linux, not simulator"):
+    with pytest.raises(InputError, match="kernel = 'linux-image-amd64' requires the engine linux, got simulator"):
         fullpipe.run(small, kernel="linux-image-amd64")
     assert len(booted) == 2
 
@@ -131,7 +131,7 @@ def test_compare_runs_all_flows_with_each_algorithm(small: Scenario) -> None:
 
 @pytest.mark.parametrize("algorithms", [[], ["reno", "reno"], ["rneo"]])
 def test_compare_refuses(small: Scenario, algorithms: list[str]) -> None:
-    with pytest.raises(ValueError, match=r"at least one algorithm|twice|did you mean"):
+    with pytest.raises(ValueError, match=r"at least one algorithm|once each|did you mean"):
         fullpipe.compare(small, algorithms)
 
 

@@ -30,7 +30,7 @@ def test_bounds() -> None:
     [
         ({"rat": "1..2 Mbit/s"}, "rate"),
         ({"rate": "1..2 ms"}, "Mbit/s|bit/s"),
-        ({"rate": "2..1 Mbit/s"}, "allowed"),
+        ({"rate": "2..1 Mbit/s"}, "must be LOW..HIGH"),
         ({"loss": "0..0.5"}, "0.05"),
         ({"buffer": "much"}, "BDP"),
     ],

@@ -224,7 +224,7 @@ def test_a_full_disk_is_an_error_or_a_line(tmp_path: Path, caplog: pytest.LogCap
             store.add(key, {"text": "x" * 1000})
         store.flush()
 
-    with pytest.raises(OSError, match="full; finished runs are kept: start again to go on") as error:
+    with pytest.raises(OSError, match="full; finished runs are kept; run the command again to continue") as error:
         fill(Store(tmp_path / "runs.sqlite"))
     assert error.value.errno == 28
     store = Store(tmp_path / "other.sqlite", optional=True)

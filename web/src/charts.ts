@@ -240,7 +240,7 @@ export class Panel {
     }
   }
 
-  /** Markers along the bold lines, so that colour is not all that tells them apart. */
+  /** Markers along the bold lines, so that color is not all that tells them apart. */
   private mark(plot: uPlot, ground: string): void {
     const { ctx, bbox } = plot;
     const bold = this.drawing.lines.filter((line) => line.bold);

@@ -1,4 +1,4 @@
-/** Text in place: a text area over the same text in colours. */
+/** Text in place: a text area over the same text in colors. */
 
 import { coloured } from "./colours";
 

@@ -123,7 +123,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The run did not end: a trap, or it was stopped. The engine has begun anew. */
+/** The run did not end: a trap, or it was stopped. The engine has begun again. */
 export class Fault extends Error {}
 
 /** What the worker says of what it was asked: the answer, how far it is, a trap. */

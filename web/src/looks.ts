@@ -1,4 +1,4 @@
-/** One colour, dash and marker per algorithm, the same in all of fullpipe's pictures. */
+/** One color, dash and marker per algorithm, the same in all of fullpipe's pictures. */
 import looks from "../../python/fullpipe/plots/looks.json";
 
 export type Marker = "o" | "s" | "^" | "v" | "D" | "P" | "X";

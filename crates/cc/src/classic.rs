@@ -93,8 +93,8 @@ pub struct Classic<R> {
 }
 
 /// Alternative backoff with ECN, an option of every response.
-pub const ABE: Param = Param::flag("abe", false, "An ECN mark leaves at least 0.8 of the window (0.85 with CUBIC).")
-    .source("RFC 8511 section 3.1: beta_ecn; off as in RFC 3168 section 5: a mark is answered like a loss");
+pub const ABE: Param = Param::flag("abe", false, "Decrease factor of at least 0.8 for a CE mark (0.85 with CUBIC).")
+    .source("RFC 8511 section 3.1: beta_ecn; off as in RFC 3168 section 5: a mark has the decrease of a loss");
 
 /// The least ssthresh, in segments (RFC 5681 equation 4).
 pub const MIN_SSTHRESH: f64 = 2.0;

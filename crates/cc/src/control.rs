@@ -71,7 +71,7 @@ pub trait CongestionControl {
     /// Called in recovery too, with `flow.in_recovery` set, so that RTT filters stay fed; windows do not grow then.
     fn on_ack(&mut self, flow: &Flow, ack: &Ack);
 
-    /// Congestion was found; called once per episode, before anything is sent again.
+    /// Congestion was found; called once per episode, before anything is retransmitted.
     fn on_congestion(&mut self, flow: &Flow, signal: Signal);
 
     /// The episode is over: all data outstanding when it began has been acknowledged.

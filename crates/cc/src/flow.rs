@@ -36,7 +36,7 @@ pub struct Flow {
     pub now: Nanos,
     /// Segments acknowledged since the flow began.
     pub delivered: u64,
-    /// Segments found lost since the flow began: those sent again, or where the algorithm hears of each, those it has heard of.
+    /// Segments found lost since the start of the flow: the retransmitted ones, or those reported to an algorithm that receives each loss.
     pub lost: u64,
     /// Segments sent and not yet cumulatively acknowledged (RFC 5681's FlightSize, in segments).
     pub flight_size: u64,

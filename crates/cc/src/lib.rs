@@ -31,7 +31,7 @@
 //!     assert_eq!(cubic.cwnd(), 85.0);
 //! }
 //! let refused = build_typed(&CubicParams { beta: 1.5, ..CubicParams::default() }, 100.0).unwrap_err();
-//! assert_eq!(refused.to_string(), "beta: not a number from 0.1 to 0.99");
+//! assert_eq!(refused.to_string(), "beta must be in [0.1, 0.99]");
 //! # Ok::<(), Error>(())
 //! ```
 //!

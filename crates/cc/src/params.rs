@@ -408,15 +408,15 @@ impl fmt::Display for Error<'_> {
             Error::BadValue(param) => (param.name, &param.kind),
         };
         match kind {
-            Kind::Number { min, max } => write!(f, "{name}: not a number from {min} to {max}"),
-            Kind::Whole { min, max } => write!(f, "{name}: not a whole number from {min} to {max}"),
-            Kind::Time { min, max } => write!(f, "{name}: not a time from {min} to {max} ns"),
-            Kind::Packets { min, max } => write!(f, "{name}: not a number of packets from {min} to {max}"),
-            Kind::Bytes { min, max } => write!(f, "{name}: not a number of bytes from {min} to {max}"),
-            Kind::Rate { min, max } => write!(f, "{name}: not a rate from {min} to {max} bit/s"),
-            Kind::PacketsOrTime => write!(f, "{name}: neither packets nor a time"),
-            Kind::Flag => write!(f, "{name}: neither true nor false"),
-            Kind::Choice(names) => write!(f, "{name}: none of {names:?}"),
+            Kind::Number { min, max } => write!(f, "{name} must be in [{min}, {max}]"),
+            Kind::Whole { min, max } => write!(f, "{name} must be a whole number in [{min}, {max}]"),
+            Kind::Time { min, max } => write!(f, "{name} must be a time in [{min}, {max}] ns"),
+            Kind::Packets { min, max } => write!(f, "{name} must be in [{min}, {max}] packets"),
+            Kind::Bytes { min, max } => write!(f, "{name} must be in [{min}, {max}] bytes"),
+            Kind::Rate { min, max } => write!(f, "{name} must be in [{min}, {max}] bit/s"),
+            Kind::PacketsOrTime => write!(f, "{name} must be packets or a time"),
+            Kind::Flag => write!(f, "{name} must be true or false"),
+            Kind::Choice(names) => write!(f, "{name} must be one of {names:?}"),
         }
     }
 }

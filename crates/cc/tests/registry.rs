@@ -147,8 +147,8 @@ fn refusals_are_a_line() {
     }
     assert_eq!(refused("rena", &[]), "unknown algorithm \"rena\"");
     assert_eq!(refused("vegas", &[("alfa", Value::Number(1.0))]), "unknown parameter \"alfa\"");
-    assert_eq!(refused("scalable", &[("b", Value::Flag(true))]), "b: not a number from 0 to 0.99");
-    assert_eq!(refused("reno", &[("abe", Value::Number(1.0))]), "abe: neither true nor false");
+    assert_eq!(refused("scalable", &[("b", Value::Flag(true))]), "b must be in [0, 0.99]");
+    assert_eq!(refused("reno", &[("abe", Value::Number(1.0))]), "abe must be true or false");
 }
 
 /// A flow's state is mostly this; ten thousand flows should stay in cache.

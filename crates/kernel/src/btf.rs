@@ -86,10 +86,10 @@ pub struct Member {
 impl Btf {
     /// Reads a section `.BTF`.
     pub fn parse(data: &[u8]) -> Result<Btf> {
-        let short = || Error::new("its BTF ends too soon");
+        let short = || Error::new("the BTF is truncated");
         let word = |at: usize| word(data, at).ok_or_else(short);
         if word(0)? & 0xff_ffff != 0x01_eb9f {
-            return Err(Error::new("its BTF is not little-endian of version 1"));
+            return Err(Error::new("the BTF must be little-endian version 1"));
         }
         let header = word(4)? as usize;
         let part = |offset: usize, length: usize| {
@@ -150,7 +150,7 @@ impl Btf {
                 reader.next()?;
                 TypeKind::Tag
             }
-            other => return Some(Err(Error::new(format!("its BTF has a type of the unknown kind {other}")))),
+            other => return Some(Err(Error::new(format!("unknown kind {other} of a BTF type")))),
         };
         Some(Ok(Type { name, kind }))
     }
@@ -189,7 +189,7 @@ impl Btf {
 
     /// The type of a number.
     pub fn get(&self, id: Id) -> Result<&Type> {
-        self.types.get(id as usize).ok_or_else(|| Error::new(format!("its BTF has no type {id}")))
+        self.types.get(id as usize).ok_or_else(|| Error::new(format!("unknown BTF type {id}")))
     }
 
     /// Type beneath other names and qualifiers.
@@ -219,10 +219,10 @@ impl Btf {
             TypeKind::Array { element, count } if depth > 0 => self
                 .size_within(*element, depth - 1)?
                 .checked_mul(*count)
-                .ok_or_else(|| Error::new("its BTF has an array of more than 4 GiB")),
+                .ok_or_else(|| Error::new("an array in the BTF must have at most 4 GiB")),
             TypeKind::Array { .. } => Err(circular()),
             TypeKind::Variable { of } if depth > 0 => self.size_within(*of, depth - 1),
-            _ => Err(Error::new(format!("its BTF asks for the size of {}, which has none", plain.called(id)))),
+            _ => Err(Error::new(format!("BTF type {} has no size", plain.called(id)))),
         }
     }
 
@@ -240,9 +240,7 @@ impl Btf {
     pub fn members(&self, id: Id) -> Result<&[Member]> {
         match self.plain(id)? {
             (_, Type { kind: TypeKind::Record { members, .. }, .. }) => Ok(members),
-            (id, other) => {
-                Err(Error::new(format!("its BTF asks for a member of {}, which has none", other.called(id))))
-            }
+            (id, other) => Err(Error::new(format!("BTF type {} has no members", other.called(id)))),
         }
     }
 
@@ -279,7 +277,7 @@ impl Type {
 }
 
 fn circular() -> Error {
-    Error::new("its BTF has a type that is made of itself")
+    Error::new("a BTF type must not contain itself")
 }
 
 /// The little-endian word at an offset.

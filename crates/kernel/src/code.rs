@@ -64,12 +64,12 @@ pub fn decode(section: &str, bytes: &[u8], first: usize) -> Result<Vec<Instructi
         let immediate = i64::from(i32::from_le_bytes([raw[4], raw[5], raw[6], raw[7]]));
         let mut instruction = Instruction { opcode, dst, src, offset, immediate };
         if dst >= REGISTERS || src >= REGISTERS {
-            return Err(wrong(at, "names a register that there is not"));
+            return Err(wrong(at, "names an unknown register"));
         }
         match opcode & 7 {
             0 => {
                 let high = (opcode == op::WIDE_IMMEDIATE).then(|| bytes.get(8 * at + 12..8 * at + 16)).flatten();
-                let high = high.ok_or_else(|| wrong(at, &format!("has the opcode {opcode:#04x}, which is unknown")))?;
+                let high = high.ok_or_else(|| wrong(at, &format!("has the unknown opcode {opcode:#04x}")))?;
                 let high = u32::from_le_bytes([high[0], high[1], high[2], high[3]]);
                 instruction.immediate = (u64::from(high) << 32 | u64::from(immediate as u32)) as i64;
                 behind_wide = true;
@@ -95,7 +95,7 @@ pub fn decode(section: &str, bytes: &[u8], first: usize) -> Result<Vec<Instructi
 }
 
 fn unknown(opcode: u8) -> String {
-    format!("has the opcode {opcode:#04x}, which is unknown")
+    format!("has the unknown opcode {opcode:#04x}")
 }
 
 /// Whether it changes its destination register.

@@ -56,10 +56,10 @@ const LONGEST_NAME: usize = 512;
 impl Elf {
     /// Reads a file.
     pub fn parse(file: &[u8]) -> Result<Elf> {
-        let broken = |what: object::Error| Error::new(format!("no object file that can be read: {what}"));
+        let broken = |what: object::Error| Error::new(format!("not a readable object file: {what}"));
         let elf = ElfFile64::<Endianness>::parse(file).map_err(broken)?;
         if elf.architecture() != object::Architecture::Bpf || !elf.is_little_endian() {
-            return Err(Error::new("no object file for BPF, little-endian (clang -target bpf)"));
+            return Err(Error::new("must be a little-endian BPF object file (clang -target bpf)"));
         }
         let mut sections = Vec::new();
         let (mut bytes, mut entries) = (0u64, 0);
@@ -71,7 +71,7 @@ impl Elf {
             let name = checked(section.name().map_err(broken)?)?;
             bytes = bytes.saturating_add(section.size());
             if bytes > LARGEST {
-                return Err(Error::new(format!("section {name} and those before it have more than 16 MiB")));
+                return Err(Error::new(format!("sections must have at most 16 MiB together, exceeded at {name}")));
             }
             let data = match section.kind() {
                 object::SectionKind::UninitializedData => vec![0; section.size() as usize],
@@ -82,7 +82,7 @@ impl Elf {
             for (at, relocation) in section.relocations() {
                 entries += 1;
                 if entries > MOST_ENTRIES {
-                    return Err(Error::new(format!("it has more than {MOST_ENTRIES} relocations")));
+                    return Err(Error::new(format!("must have at most {MOST_ENTRIES} relocations")));
                 }
                 let RelocationFlags::Elf { r_type: kind } = relocation.flags() else { continue };
                 if let RelocationTarget::Symbol(symbol) = relocation.target() {
@@ -95,7 +95,7 @@ impl Elf {
         let mut symbols = Vec::new();
         for symbol in elf.symbols() {
             if symbol.index().0 > MOST_ENTRIES {
-                return Err(Error::new(format!("it has more than {MOST_ENTRIES} symbols")));
+                return Err(Error::new(format!("must have at most {MOST_ENTRIES} symbols")));
             }
             while symbols.len() < symbol.index().0 {
                 symbols.push(Symbol::none());
@@ -120,14 +120,14 @@ impl Elf {
 
     /// The symbol that a relocation names.
     pub fn symbol(&self, relocation: &Relocation) -> Result<&Symbol> {
-        self.symbols.get(relocation.symbol).ok_or_else(|| Error::new(format!("it has no symbol {}", relocation.symbol)))
+        self.symbols.get(relocation.symbol).ok_or_else(|| Error::new(format!("unknown symbol {}", relocation.symbol)))
     }
 }
 
 fn checked(name: &str) -> Result<String> {
     match name.len() <= LONGEST_NAME {
         true => Ok(name.to_owned()),
-        false => Err(Error::new(format!("it has a name of more than {LONGEST_NAME} characters"))),
+        false => Err(Error::new(format!("names must have at most {LONGEST_NAME} characters"))),
     }
 }
 

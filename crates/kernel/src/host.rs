@@ -65,7 +65,7 @@ impl Host {
     /// The helper of a number, or why there is none.
     pub fn helper(number: i64) -> Result<Host, String> {
         let name = usize::try_from(number).ok().and_then(|number| HELPERS.get(number.checked_sub(1)?));
-        let Some(name) = name else { return Err(format!("the helper {number}, which is unknown")) };
+        let Some(name) = name else { return Err(format!("the unknown helper {number}")) };
         let known = KNOWN_HELPERS.iter().find(|(known, _)| known == name);
         known.map(|&(_, host)| host).ok_or_else(|| format!("the helper bpf_{name}, which the simulator does not have"))
     }
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(Host::helper(5), Ok(Host::Now));
         assert_eq!(Host::helper(118), Ok(Host::Jiffies));
         assert_eq!(Host::helper(4).unwrap_err(), "the helper bpf_probe_read, which the simulator does not have");
-        assert_eq!(Host::helper(0).unwrap_err(), "the helper 0, which is unknown");
-        assert_eq!(Host::helper(9999).unwrap_err(), "the helper 9999, which is unknown");
+        assert_eq!(Host::helper(0).unwrap_err(), "the unknown helper 0");
+        assert_eq!(Host::helper(9999).unwrap_err(), "the unknown helper 9999");
     }
 }

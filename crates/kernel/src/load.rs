@@ -127,7 +127,7 @@ impl Program {
     /// The file is no such object, or it needs something that the simulator lacks.
     pub fn load(file: &[u8], operations: Option<&str>) -> Result<Program> {
         let elf = Elf::parse(file)?;
-        let types = elf.section(".BTF").ok_or_else(|| Error::new("it has no BTF (clang -g makes it)"))?;
+        let types = elf.section(".BTF").ok_or_else(|| Error::new("requires BTF (clang -g)"))?;
         let btf = Btf::parse(&types.data)?;
         let mut loader = Loader::new(&elf, &btf)?;
         if loader.module.is_some() {
@@ -146,7 +146,7 @@ impl Program {
     /// The file is no such object.
     pub fn names(file: &[u8]) -> Result<Vec<String>> {
         let elf = Elf::parse(file)?;
-        let types = elf.section(".BTF").ok_or_else(|| Error::new("it has no BTF (clang -g makes it)"))?;
+        let types = elf.section(".BTF").ok_or_else(|| Error::new("requires BTF (clang -g)"))?;
         let listed = algorithms(&elf, &Btf::parse(&types.data)?)?;
         Ok(listed.into_iter().map(|algorithm| algorithm.name).collect())
     }
@@ -188,21 +188,20 @@ impl Program {
     /// It has no such parameter, or that cannot have the value; or it is a module's, which no kernel takes.
     pub fn file_with(&self, file: &[u8], values: &[(&str, f64)]) -> Result<Vec<u8>> {
         if self.module.is_some() {
-            let what = "it is a module compiled for the simulator; a kernel has its own (algorithm = { module = .. } runs both)";
+            let what = "the Linux engine requires algorithm = { module = .. }; this object file is a module compiled for the simulator";
             return Err(Error::new(what));
         }
         let mut file = file.to_vec();
         for &(name, value) in values {
             let parameter = self.parameters.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
                 let known: Vec<_> = self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-                let known =
-                    if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
-                Error::new(format!("no parameter {name:?} ({known})"))
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                Error::new(format!("unknown parameter {name:?} (allowed: {known})"))
             })?;
             parameter.check(value)?;
             let Parameter { file_at, size, .. } = *parameter;
             let place = file.get_mut(file_at..file_at + size);
-            let place = place.ok_or_else(|| Error::new("this is not the file that the program is of"))?;
+            let place = place.ok_or_else(|| Error::new("the file must be the one of the loaded program"))?;
             place.copy_from_slice(&parameter.encoded(value).to_le_bytes()[..size]);
         }
         Ok(file)
@@ -250,21 +249,21 @@ fn algorithms(elf: &Elf, btf: &Btf) -> Result<Vec<Algorithm>> {
 fn chosen(listed: &[Algorithm], name: Option<&str>) -> Result<Algorithm> {
     let names = || listed.iter().map(|a| a.name.as_str()).collect::<Vec<_>>().join(", ");
     match (listed, name) {
-        ([], _) => Err(Error::new("it declares no congestion control (a tcp_congestion_ops in SEC(\".struct_ops\"))")),
+        ([], _) => Err(Error::new("requires a tcp_congestion_ops in SEC(\".struct_ops\")")),
         ([only], None) => Ok(only.clone()),
-        (_, None) => Err(Error::new(format!("it declares several algorithms: choose one by struct_ops ({})", names()))),
+        (_, None) => Err(Error::new(format!("several algorithms require struct_ops (allowed: {})", names()))),
         (_, Some(name)) => listed
             .iter()
             .find(|a| a.name == name)
             .cloned()
-            .ok_or_else(|| Error::new(format!("it has no struct_ops {name:?} (it has {})", names()))),
+            .ok_or_else(|| Error::new(format!("unknown struct_ops {name:?} (allowed: {})", names()))),
     }
 }
 
 /// Where a variable lies in its section.
 fn place_of(elf: &Elf, section: usize, name: &str) -> Result<u64> {
     let symbol = elf.symbols.iter().find(|s| s.section == Some(section) && s.name == name);
-    symbol.map(|s| s.value).ok_or_else(|| Error::new(format!("it has no symbol for its variable {name}")))
+    symbol.map(|s| s.value).ok_or_else(|| Error::new(format!("variable {name} requires a symbol")))
 }
 
 /// Of a module's object, the version of the kernel whose source it was made of.
@@ -277,7 +276,9 @@ fn module(elf: &Elf) -> Result<Option<String>> {
     let mut said = text.split('\0');
     match (said.next(), said.next()) {
         (Some(made_for), Some(kernel)) if made_for == target::MADE_FOR.to_string() => Ok(Some(line(kernel))),
-        _ => Err(Error::new("it was made by another fullpipe; `fullpipe linux module SOURCE_TREE NAME` makes it anew")),
+        _ => Err(Error::new(
+            "the module requires the fullpipe version that compiled it; `fullpipe linux module SOURCE_TREE NAME` compiles it again",
+        )),
     }
 }
 
@@ -338,13 +339,13 @@ impl<'a> Loader<'a> {
 
     fn region(&mut self, name: &str, content: &[u8], writable: bool) -> Result<Region> {
         let added = self.layout.add(name, content, writable);
-        added.ok_or_else(|| Error::new(format!("{name} and what comes before it have more than 64 MiB")))
+        added.ok_or_else(|| Error::new(format!("memory regions must have at most 64 MiB together, exceeded at {name}")))
     }
 
     /// Reads the maps that the section `.maps` declares (docs.kernel.org/bpf/libbpf: "BTF-defined maps").
     fn maps(&mut self) -> Result<()> {
         if self.elf.section("maps").is_some() {
-            return Err(Error::new("it declares maps in the old way; SEC(\".maps\") is understood"));
+            return Err(Error::new("maps require SEC(\".maps\"), got SEC(\"maps\")"));
         }
         for variable in self.btf.variables(".maps")? {
             let name = variable.name;
@@ -361,14 +362,12 @@ impl<'a> Loader<'a> {
             let storage = map.kind == SOCKET_STORAGE;
             if !storage && !matches!(map.kind, ARRAY | PER_CPU_ARRAY) {
                 let kind = map.kind;
-                return Err(Error::new(format!(
-                    "its map {name} is of the kind {kind}; arrays and storage of sockets are understood"
-                )));
+                return Err(Error::new(format!("map {name} must be an array or socket storage, got kind {kind}")));
             }
             let entries = if storage { 1 } else { map.entries };
             let bytes = u64::from(entries) * u64::from(map.value_size.next_multiple_of(8));
             if map.value_size == 0 || map.value_size > 1 << 24 || bytes == 0 || bytes > 1 << 24 {
-                return Err(Error::new(format!("its map {name} has {bytes} bytes; from 1 to 16 MiB are allowed")));
+                return Err(Error::new(format!("map {name} must have a size in [1 B, 16 MiB], got {bytes} B")));
             }
             let values = self.region(&format!("the map {name}"), &vec![0; bytes as usize], true)?;
             let handle = self.region(&format!("the map {name} itself"), &[], false)?;
@@ -381,14 +380,14 @@ impl<'a> Loader<'a> {
     fn number(&self, of: Id) -> Result<u32> {
         match self.btf.plain(self.pointed(of)?)?.1.kind {
             TypeKind::Array { count, .. } => Ok(count),
-            _ => Err(Error::new("it declares a map with a number that is none")),
+            _ => Err(Error::new("a size in a map must be a number")),
         }
     }
 
     fn pointed(&self, of: Id) -> Result<Id> {
         match self.btf.plain(of)?.1.kind {
             TypeKind::Pointer(to) => Ok(to),
-            _ => Err(Error::new("it declares a map with a member that is no pointer")),
+            _ => Err(Error::new("a member of a map must be a pointer")),
         }
     }
 
@@ -401,13 +400,13 @@ impl<'a> Loader<'a> {
                 name if self.elf.symbols.iter().any(|s| s.weak && s.name == name) => 0,
                 name => {
                     return Err(Error::new(format!(
-                        "it needs the kernel's setting {name}, which the simulator does not have"
+                        "requires the kernel setting {name}, which the simulator does not have"
                     )));
                 }
             };
             let size = self.btf.size(variable.of)?;
             if !matches!(size, 1 | 2 | 4 | 8) {
-                return Err(Error::new(format!("its extern {} is no number", variable.name)));
+                return Err(Error::new(format!("extern {} must be a number", variable.name)));
             }
             let region = self.region(variable.name, &value.to_le_bytes()[..size as usize], false)?;
             self.externs.insert(variable.name.to_owned(), memory::address(region, 0));
@@ -477,7 +476,7 @@ impl<'a> Loader<'a> {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         let content = self.layout.content(region);
         let Some(bytes) = at.checked_add(size).and_then(|end| content.get(at..end)) else {
-            return Err(Error::new(format!("its variable {name} lies outside its section")));
+            return Err(Error::new(format!("variable {name} must be inside its section")));
         };
         let mut word = [0; 8];
         word[..size].copy_from_slice(bytes);
@@ -514,7 +513,7 @@ impl<'a> Loader<'a> {
             self.code.extend(code);
             self.calls(index)?;
             for (at, what) in missing {
-                let what = format!("needs {what}, which the simulator does not have");
+                let what = format!("requires {what}, which the simulator does not have");
                 self.trap(first + at, what);
             }
         }

@@ -115,7 +115,7 @@ impl Memory {
     pub fn load<const N: usize>(&self, layout: &Layout, address: u64) -> Result<[u8; N], Denied> {
         let at = Memory::at(layout, address, N, false)?;
         let bytes = self.bytes.get(at..at + N).ok_or(Denied { address, size: N, store: false })?;
-        Ok(bytes.try_into().expect("so many were taken"))
+        Ok(bytes.try_into().expect("a slice of N bytes"))
     }
 
     /// Puts something there.
@@ -173,7 +173,7 @@ impl Denied {
         let (region, offset) = (region(address), address as u32 as i32);
         match layout.extents.get(region as usize) {
             _ if region == u64::from(NULL) => format!("{verb} {bytes} through a null pointer, at {address:#x}"),
-            None => format!("{verb} {bytes} at {address:#x}, where nothing is"),
+            None => format!("{verb} {bytes} at {address:#x}, outside of all memory regions"),
             Some(extent) if store && !extent.writable => {
                 format!("writes {bytes} to {}, which is read-only", extent.name)
             }

@@ -39,10 +39,10 @@ pub enum Fix {
 
 /// Reads the relocations of `.BTF.ext` and works out each.
 pub fn fixes(ext: &[u8], local: &Btf, target: &Btf) -> Result<Fixes> {
-    let short = || Error::new("its .BTF.ext ends too soon");
+    let short = || Error::new(".BTF.ext is truncated");
     let word = |at: usize| word(ext, at).ok_or_else(short);
     if word(0)? & 0xff_ffff != 0x01_eb9f {
-        return Err(Error::new("its .BTF.ext is not little-endian of version 1"));
+        return Err(Error::new(".BTF.ext must be little-endian version 1"));
     }
     let header = word(4)? as usize;
     if header < 32 {
@@ -56,7 +56,7 @@ pub fn fixes(ext: &[u8], local: &Btf, target: &Btf) -> Result<Fixes> {
     }
     let record = word(at)? as usize;
     if record < 16 {
-        return Err(Error::new("its .BTF.ext has relocations of fewer than 16 bytes"));
+        return Err(Error::new("relocations in .BTF.ext must have at least 16 bytes"));
     }
     at += 4;
     while at < end {
@@ -79,7 +79,7 @@ pub fn fixes(ext: &[u8], local: &Btf, target: &Btf) -> Result<Fixes> {
 
 /// Applies a fix to the instruction of 8 bytes (16 for a wide immediate) at `at`.
 pub fn apply(code: &mut [u8], at: usize, value: u64, size: Option<u32>) -> Result<()> {
-    let wrong = || Error::new("its .BTF.ext has a relocation of something that is no instruction with a place for it");
+    let wrong = || Error::new("relocations in .BTF.ext must be of instructions with an immediate or an offset");
     let instruction = at.checked_add(8).and_then(|end| code.get_mut(at..end)).ok_or_else(wrong)?;
     let opcode = instruction[0];
     match opcode & 7 {
@@ -143,12 +143,12 @@ impl Relocation<'_> {
                 Ok(Fix::Value(u64::from(value), None))
             }
             kind::ENUMVAL_EXISTS | kind::ENUMVAL_VALUE => self.enumerator(local, target),
-            other => Err(Error::new(format!("its .BTF.ext has a relocation of the unknown kind {other}"))),
+            other => Err(Error::new(format!("unknown kind {other} of a relocation in .BTF.ext"))),
         }
     }
 
     fn indices(&self) -> Result<Vec<u32>> {
-        let wrong = |_| Error::new(format!("its .BTF.ext has {:?} for the path of a relocation", self.path));
+        let wrong = |_| Error::new(format!("unknown path {:?} of a relocation in .BTF.ext", self.path));
         self.path.split(':').map(str::parse).collect::<Result<_, _>>().map_err(wrong)
     }
 
@@ -166,7 +166,7 @@ impl Relocation<'_> {
         };
         let size = target.size(there.of)?;
         let (byte, bytes) =
-            unit(there, size).ok_or_else(|| Error::new("its BTF has a bit field of more than 64 bits"))?;
+            unit(there, size).ok_or_else(|| Error::new("a bit field in the BTF must have at most 64 bits"))?;
         let value = match self.kind {
             kind::FIELD_BYTE_OFFSET => byte,
             kind::FIELD_BYTE_SIZE => u64::from(bytes),
@@ -182,11 +182,11 @@ impl Relocation<'_> {
     /// The field in the program's own records, and how it is got to by name.
     fn path_in<'a>(&self, local: &'a Btf) -> Result<(Place, Vec<Step<'a>>)> {
         let indices = self.indices()?;
-        let (&first, rest) = indices.split_first().ok_or_else(|| Error::new("its .BTF.ext has an empty path"))?;
+        let (&first, rest) = indices.split_first().ok_or_else(|| Error::new("a path in .BTF.ext must not be empty"))?;
         let mut place = Place { bit: bit_of(first, local.size(self.of)?), bits: 0, of: self.of };
         let mut steps = vec![Step::Index(first)];
         for &index in rest {
-            let beyond = || Error::new(format!("its .BTF.ext has the path {:?}, which leads nowhere", self.path));
+            let beyond = || Error::new(format!("unknown path {:?} in .BTF.ext", self.path));
             match &local.plain(place.of)?.1.kind {
                 TypeKind::Record { members, .. } => {
                     let member = members.get(index as usize).ok_or_else(beyond)?;
@@ -209,10 +209,10 @@ impl Relocation<'_> {
 
     fn enumerator(&self, local: &Btf, target: &Btf) -> Result<Fix> {
         let (_, Type { name, kind: TypeKind::Enum { values, .. } }) = local.plain(self.of)? else {
-            return Err(Error::new("its .BTF.ext has an enumerator of something that is no enumeration"));
+            return Err(Error::new("an enumerator in .BTF.ext requires an enumeration"));
         };
         let wanted = self.indices()?.first().and_then(|&index| values.get(index as usize));
-        let (wanted, _) = wanted.ok_or_else(|| Error::new("its .BTF.ext has an enumerator that its BTF lacks"))?;
+        let (wanted, _) = wanted.ok_or_else(|| Error::new("an enumerator in .BTF.ext must be in the BTF"))?;
         let found = match target.named(essential(name), |kind| matches!(kind, TypeKind::Enum { .. })) {
             Some(id) => match &target.get(id)?.kind {
                 TypeKind::Enum { values, .. } => values.iter().find(|(name, _)| name == essential(wanted)),

@@ -291,7 +291,7 @@ impl Machine {
             pc += 1;
             left -= 1;
             if left == 0 {
-                said!("takes more than {BUDGET} instructions: does it end?");
+                said!("takes more than {BUDGET} instructions");
             }
             let (d, s) = (usize::from(i.dst & 15), usize::from(i.src & 15));
             step! {
@@ -321,7 +321,7 @@ impl Machine {
                     Some(back) => pc = back,
                     None => return Ok(r[0]),
                 },
-                _ => said!("{}", program.traps.get(i.immediate as usize).map_or("ends nowhere", String::as_str)),
+                _ => said!("{}", program.traps.get(i.immediate as usize).map_or("has no end", String::as_str)),
             }
         }
     }
@@ -333,7 +333,7 @@ impl Machine {
             let at = address as u32 as usize;
             if !program.writable.get(at..at + N).is_some_and(|bytes| bytes.iter().all(|&may| may)) {
                 let what = target::member_at("tcp_sock", at as u32);
-                return Err(Stop::Said(format!("writes {what}, which a program may not")));
+                return Err(Stop::Said(format!("writes {what}, which is read-only for programs")));
             }
         }
         Ok(self.memory.store(&program.layout, address, value)?)
@@ -439,10 +439,11 @@ impl Machine {
 
     /// Where the element of an array with the key at an address lies, and its bytes; `None` if there is none.
     fn element(&self, program: &Program, map: u64, key: u64) -> Result<Option<(u64, u32)>, Stop> {
-        let index = program.map(map).ok_or_else(|| Stop::Said("gives a helper something that is no map".into()))?;
+        let index =
+            program.map(map).ok_or_else(|| Stop::Said("passes a helper an argument that is not a map".into()))?;
         let map = &program.maps[index];
         if map.storage {
-            return Err(Stop::Said(format!("looks into {} as if it were an array", map.name)));
+            return Err(Stop::Said(format!("uses {} as an array", map.name)));
         }
         let key = u32::from_le_bytes(self.memory.load(&program.layout, key)?);
         let offset = key.wrapping_mul(map.value_size.next_multiple_of(8));
@@ -453,14 +454,14 @@ impl Machine {
     fn storage(&self, program: &Program, map: u64, of: u64) -> Result<usize, Stop> {
         socket(of)?;
         let index = program.map(map).filter(|&index| program.maps[index].storage);
-        index.ok_or_else(|| Stop::Said("gives a helper something that is no storage of sockets".into()))
+        index.ok_or_else(|| Stop::Said("passes a helper an argument that is not socket storage".into()))
     }
 
     fn may_write(&self, program: &Program, to: u64, size: u64) -> Result<(), Stop> {
         let at = to as u32 as usize;
         let inside = program.writable.get(at..at.saturating_add(size as u32 as usize));
         if memory::region(to) == u64::from(SOCKET) && !inside.is_some_and(|bytes| bytes.iter().all(|&may| may)) {
-            return Err(Stop::Said("writes parts of the socket that a program may not".into()));
+            return Err(Stop::Said("writes parts of the socket that are read-only for programs".into()));
         }
         Ok(())
     }
@@ -478,7 +479,7 @@ fn place(base: u64, i: &Instruction) -> u64 {
 
 /// The kernel's functions are given the socket and nothing else.
 fn socket(address: u64) -> Result<(), Stop> {
-    let wrong = || Stop::Said("gives a function of the kernel something that is no socket".into());
+    let wrong = || Stop::Said("passes a kernel function an argument that is not a socket".into());
     (address == Machine::address_of_socket()).then_some(()).ok_or_else(wrong)
 }
 
@@ -487,7 +488,7 @@ fn refusal(host: Host) -> Stop {
     let what = match host {
         Host::SendAck => "sends an ACK (bpf_tcp_send_ack): no sender here receives data",
         Host::SetOption => "sets an option of the socket (bpf_setsockopt), which the simulator does not have",
-        _ => "asks for an option of the socket (bpf_getsockopt), which the simulator does not have",
+        _ => "reads an option of the socket (bpf_getsockopt), which the simulator does not have",
     };
     Stop::Said(what.into())
 }

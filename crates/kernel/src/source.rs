@@ -55,17 +55,17 @@ impl Source for Objects {
 
     fn find(&self, table: &Table) -> Result<Found, Wrong> {
         let [name, content] = embedded(table, OBJECT, [NAME, CONTENT])
-            .ok_or_else(|| wrong(OBJECT, "expected the name of a file, e.g. \"my.bpf.o\"".to_owned()))?;
+            .ok_or_else(|| wrong(OBJECT, "must be the name of a file, e.g. \"my.bpf.o\"".to_owned()))?;
         let content = decoded(name, content).map_err(|what| wrong(OBJECT, what))?;
         let operations = match table.get(STRUCT_OPS) {
             None => None,
             Some(Value::String(name)) => Some(name.as_str()),
-            Some(_) => return Err(wrong(STRUCT_OPS, "expected the name of a variable, e.g. \"aimd\"".to_owned())),
+            Some(_) => return Err(wrong(STRUCT_OPS, "must be the name of a variable, e.g. \"aimd\"".to_owned())),
         };
         let names = Program::names(&content).map_err(|error| wrong(OBJECT, format!("{name}: {error}")))?;
         if let Some(operations) = operations.filter(|operations| !names.iter().any(|name| name == operations)) {
             let allowed = names.join(", ");
-            return Err(wrong(STRUCT_OPS, format!("{name} has no {operations:?} (allowed: {allowed})")));
+            return Err(wrong(STRUCT_OPS, format!("unknown struct_ops {operations:?} of {name} (allowed: {allowed})")));
         }
         let program = Program::load(&content, operations).map_err(|error| wrong(OBJECT, format!("{name}: {error}")))?;
         Ok(ready(program, |program| format!("{}.bpf", program.name()), format!("the object file {name}")))
@@ -90,22 +90,22 @@ impl Source for Modules {
         let Some(Value::String(name)) = table.get(MODULE) else { return Ok(()) };
         let asked = asked(table)?;
         if !shelf::is_name(name) {
-            return Err(wrong(MODULE, format!("{name:?} is no module's name, such as \"illinois\"")));
+            return Err(wrong(MODULE, format!("must be the name of a module, e.g. \"illinois\", got {name:?}")));
         }
         let place = shelf::place();
         let there = place.display();
-        let remedy = format!("`fullpipe linux module SOURCE_TREE {name}` makes it of a kernel's source");
+        let remedy = format!("`fullpipe linux module SOURCE_TREE {name}` compiles it");
         let kernels =
             shelf::kernels(&place, name).map_err(|error| wrong(MODULE, format!("{there}: {}", error.kind())))?;
         let known = kernels.join(", ");
         let kernel = match (asked, &kernels[..]) {
-            (_, []) => return Err(wrong(MODULE, format!("no {name} in {there}; {remedy}"))),
+            (_, []) => return Err(wrong(MODULE, format!("module {name} is not in {there}; {remedy}"))),
             (None, [only]) => only,
             (None, _) => {
-                return Err(wrong(KERNEL, format!("choose one: {name} was compiled of several (allowed: {known})")));
+                return Err(wrong(KERNEL, format!("{name} is compiled for several kernels and requires kernel (allowed: {known})")));
             }
             (Some(kernel), _) => kernels.iter().find(|known| *known == kernel).ok_or_else(|| {
-                wrong(KERNEL, format!("no {name} of {kernel:?} in {there} (allowed: {known}); {remedy}"))
+                wrong(KERNEL, format!("unknown kernel {kernel:?} of {name} in {there} (allowed: {known}); {remedy}"))
             })?,
         };
         let file = shelf::file(&place, kernel, name);
@@ -122,11 +122,11 @@ impl Source for Modules {
         asked(table)?;
         let [name, kernel, content] = embedded(table, MODULE, [NAME, KERNEL, CONTENT])
             .filter(|[name, ..]| shelf::is_name(name))
-            .ok_or_else(|| wrong(MODULE, "expected a module's name, e.g. \"illinois\"".to_owned()))?;
+            .ok_or_else(|| wrong(MODULE, "must be the name of a module, e.g. \"illinois\"".to_owned()))?;
         let content = decoded(name, content).map_err(|what| wrong(MODULE, what))?;
         let program = Program::load(&content, None).map_err(|error| wrong(MODULE, format!("{name}: {error}")))?;
         if program.module().is_none() {
-            return Err(wrong(MODULE, format!("{name}: it is no module's; object = \"FILE\" names object files")));
+            return Err(wrong(MODULE, format!("{name}: an object file requires object = \"FILE\", not module")));
         }
         Ok(ready(program, |_| format!("tcp_{name}"), format!("net/ipv4/tcp_{name}.c of Linux {kernel}")))
     }
@@ -140,7 +140,7 @@ fn asked(table: &Table) -> Result<Option<&str>, Wrong> {
     match table.get(KERNEL) {
         None => Ok(None),
         Some(Value::String(kernel)) => Ok(Some(kernel)),
-        Some(_) => Err(wrong(KERNEL, "expected a kernel, e.g. \"6.1\"".to_owned())),
+        Some(_) => Err(wrong(KERNEL, "must be a kernel version, e.g. \"6.1\"".to_owned())),
     }
 }
 
@@ -159,12 +159,12 @@ fn embedded<'a, const N: usize>(table: &'a Table, of: &str, keys: [&str; N]) -> 
 }
 
 fn decoded(name: &str, content: &str) -> Result<Vec<u8>, String> {
-    base64::decoded(content).ok_or_else(|| format!("{name}: its content is not base64"))
+    base64::decoded(content).ok_or_else(|| format!("{name}: the content must be base64"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     files::read_regular(path, LARGEST).map_err(|why| match why {
-        files::Unread::TooLarge => "more than 16 MiB".to_owned(),
+        files::Unread::TooLarge => "it must have at most 16 MiB".to_owned(),
         other => other.to_string(),
     })
 }

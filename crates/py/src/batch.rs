@@ -111,7 +111,7 @@ impl Batch {
             || given.len() != places.len() * most * 2
             || intervals.item_count() != places.len() * width
         {
-            return Err(PyValueError::new_err("lengths differ"));
+            return Err(PyValueError::new_err("lengths must be equal"));
         }
         for &place in &places {
             self.slot(place)?;
@@ -135,7 +135,7 @@ impl Batch {
         for row in rows {
             let row = row.map_err(|stopped| model::refused(py, stopped))?;
             if row.len() != width {
-                return Err(PyRuntimeError::new_err("a place has no simulation"));
+                return Err(PyRuntimeError::new_err("every place requires a simulation"));
             }
             written.extend(row);
         }
@@ -145,7 +145,7 @@ impl Batch {
     /// Packets in the queue of a link of a simulation, forward and reverse.
     fn queued(&self, place: usize, link: usize) -> PyResult<[usize; 2]> {
         let slot = self.slot(place)?.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = slot.as_ref().ok_or_else(|| PyRuntimeError::new_err("a place has no simulation"))?;
+        let slot = slot.as_ref().ok_or_else(|| PyRuntimeError::new_err("every place requires a simulation"))?;
         Ok(slot.simulation.queued_packets(link))
     }
 
@@ -153,7 +153,7 @@ impl Batch {
     fn tables<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyDict>> {
         let _ = own::take_raised();
         let slot = self.slot(place)?.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let slot = slot.ok_or_else(|| PyRuntimeError::new_err("a place has no simulation"))?;
+        let slot = slot.ok_or_else(|| PyRuntimeError::new_err("every place requires a simulation"))?;
         let done = py.detach(|| slot.simulation.report());
         report::to_tables(py, done.map_err(|stopped| model::refused(py, stopped))?)
     }

@@ -54,7 +54,7 @@ unsafe fn text(at: *const c_char) -> Option<&'static str> {
 impl Class {
     unsafe fn read(at: *const u8, size: usize) -> Result<Class, String> {
         if size < std::mem::offset_of!(Table, pacing_rate) {
-            return Err(format!("a controller has size {size}, which is too small"));
+            return Err(format!("the size of a controller is too small, got {size}"));
         }
         let mut table = std::mem::MaybeUninit::<Table>::zeroed();
         // SAFETY: the table has `size` bytes, and zero is valid for each member.

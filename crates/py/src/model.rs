@@ -221,7 +221,7 @@ pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyA
 fn to_value(value: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<Value> {
     let wrong = |what: String| Problem::new_err((place.to_owned(), what, None::<usize>));
     if depth > DEEPEST {
-        return Err(wrong("tables nested too deeply".to_owned()));
+        return Err(wrong("tables are nested too deeply".to_owned()));
     }
     // A bool is an int in Python, so it comes first.
     if let Ok(flag) = value.cast::<PyBool>() {

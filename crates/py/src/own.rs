@@ -21,7 +21,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 /// Catalogue of algorithms in this process.
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(|| {
     let mut catalogue = Catalogue::builtin().with_source(Objects).with_source(Modules);
-    catalogue.add(external::info(), Box::new(external::begin)).expect("a name of its own");
+    catalogue.add(external::info(), Box::new(external::begin)).expect("a unique name");
     RwLock::new(Known { catalogue, kinds: BTreeMap::from([(external::NAME, RunBy::Outside)]) })
 });
 
@@ -160,7 +160,7 @@ pub fn declare_library(address: usize, name: Option<&str>) -> PyResult<Vec<&'sta
         declared.push(info.name);
     }
     if declared.is_empty() {
-        let what = format!("the library has no controller {:?} (it has: {})", name.unwrap_or(""), all.join(", "));
+        let what = format!("unknown controller {:?} of the library (allowed: {})", name.unwrap_or(""), all.join(", "));
         return Err(PyValueError::new_err(what));
     }
     Ok(declared)

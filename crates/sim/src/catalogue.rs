@@ -251,7 +251,7 @@ pub(crate) fn check(info: &Info) -> Result<(), String> {
         return Err(format!("algorithm {name:?}: requires a name of printable characters without spaces and commas"));
     }
     if registry::find(name).is_some() {
-        return Err(format!("algorithm {name:?}: one that is built in has this name; choose another"));
+        return Err(format!("algorithm {name:?}: conflicts with the built-in algorithm of this name"));
     }
     if Recovery::find(recovery).is_none() {
         let allowed = Recovery::ALL.map(Recovery::name).join(", ");
@@ -260,7 +260,9 @@ pub(crate) fn check(info: &Info) -> Result<(), String> {
     if let Some(MadeForEcn { kind, ect }) = ecn {
         if EcnMode::find(kind).is_none() || ect > 1 {
             let allowed = EcnMode::ALL.map(EcnMode::name).join(", ");
-            return Err(format!("algorithm {name:?}: ECN {kind:?} with ECT({ect}) (allowed: {allowed}; 0 and 1)"));
+            return Err(format!(
+                "algorithm {name:?}: ECN must be one of {allowed} with ECT 0 or 1, got {kind:?} with ECT({ect})"
+            ));
         }
     }
     params.iter().enumerate().try_for_each(|(place, param)| {
@@ -269,13 +271,13 @@ pub(crate) fn check(info: &Info) -> Result<(), String> {
         if key.is_empty() || key == "name" || params[..place].iter().any(|other| other.name == key) {
             return fault("requires a unique name that is not \"name\"");
         }
-        let Some(default) = default else { return fault("no default") };
+        let Some(default) = default else { return fault("requires a default") };
         match (kind, default) {
-            (Kind::Choice([]), _) => fault("a choice of nothing"),
+            (Kind::Choice([]), _) => fault("requires at least one choice"),
             (Kind::Number { min, max }, Value::Number(default)) if !(min <= default && default <= max) => {
-                fault(&format!("the default {default} is not from {min} to {max}"))
+                fault(&format!("the default must be in [{min}, {max}], got {default}"))
             }
-            _ if !kind.admits(default) => fault("the default is not of its kind"),
+            _ if !kind.admits(default) => fault("the default must be of the parameter's kind"),
             _ => Ok(()),
         }
     })

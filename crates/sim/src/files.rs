@@ -21,7 +21,7 @@ impl fmt::Display for Unread {
         match self {
             // Without the number of the error.
             Unread::System(error) => f.write_str(error.to_string().split(" (os error").next().unwrap_or_default()),
-            Unread::NotRegular => f.write_str("it is no regular file"),
+            Unread::NotRegular => f.write_str("it is not a regular file"),
             Unread::TooLarge => f.write_str("it is too large"),
         }
     }
@@ -58,8 +58,8 @@ mod tests {
     #[test]
     fn devices_directories_and_large_files_are_not_read() {
         let refused = |path: &str, most| read_regular(Path::new(path), most).expect_err(path).to_string();
-        assert_eq!(refused("/dev/zero", 10), "it is no regular file");
-        assert_eq!(refused("/", 10), "it is no regular file");
+        assert_eq!(refused("/dev/zero", 10), "it is not a regular file");
+        assert_eq!(refused("/", 10), "it is not a regular file");
         assert_eq!(refused("no such file", 10), "No such file or directory");
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         assert_eq!(refused(manifest, 10), "it is too large");

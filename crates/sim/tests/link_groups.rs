@@ -48,7 +48,7 @@ fn two_groups_of_links_go_in_step() {
     assert_eq!(groups, expected.map(|(b, a, count)| (vec![b, a], count)));
     let loop_of = text.replace("\"b/*\"", "\"a/2\"");
     assert!(
-        problem(&loop_of).contains("flows[0].path: a loop: \"a/2\" is crossed twice by member 2"),
+        problem(&loop_of).contains("flows[0].path: must cross each link once, got \"a/2\" twice for member 2"),
         "{}",
         problem(&loop_of)
     );

@@ -48,8 +48,8 @@ def command(
     place: Placement,
     output: Output,
 ) -> int:
-    """Compare queues for the traffic of the scenario in FILE, and recommend one. Instead of FILE, --rate with --rtt,
-    --users, and --mix makes a scenario from a ready mix of traffic.
+    """Compare queueing disciplines for the traffic of the scenario in FILE, and recommend one. Instead of FILE, --rate
+    with --rtt, --users, and --mix makes a scenario from a ready mix of traffic.
 
     Each group of flows has the metric that its users notice: p99 delay of frames, rebuffer ratio of videos, completion
     time of web transfers and requests, goodput of downloads. The last lines are the recommendation: the queue with a

@@ -51,7 +51,7 @@ def _copy(place: Path, out: str) -> None:
     check_directory(out)
     target = Path(out)
     if target.is_dir() and any(target.iterdir()):
-        raise InputError(f"{quoted(out)} has files (allowed: a new or empty directory)")
+        raise InputError(f"--out must be a new or empty directory, and {quoted(out)} has files")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".fullpipe.", dir=target.parent) as name:
         stage = Path(name) / "stage"

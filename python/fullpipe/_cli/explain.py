@@ -15,9 +15,9 @@ __all__ = ["command"]
 
 @click.command("explain")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--budget", default="60 s", show_default=True, metavar="TIME", help="Wall time of the fit.")
+@click.option("--budget", default="60 s", show_default=True, metavar="TIME", help="Wall time of the search for a path.")
 @click.option("--interval", metavar="TIME", help="Time between samples of ss, for a file without times, e.g. 100ms.")
-@click.option("--normal", "is_snapshot", is_flag=True, help="Judge the values of a snapshot of ss or tc; fit nothing.")
+@click.option("--normal", "is_snapshot", is_flag=True, help="List unusual values in one sample of ss or tc.")
 @workers_option
 @memory_option
 @output_options(
@@ -33,7 +33,8 @@ def command(
     memory: str | None,
     output: Output,
 ) -> int:
-    """Explain a measurement in FILE: find a path whose simulation gives its metrics, or say that none does.
+    """Explain a measurement of one flow in FILE: find a path and an algorithm whose simulation gives the measured
+    metrics, or report that there is none.
 
     FILE is a measurement of ss -tin, iperf3 -J, flent, or tcpdump, or a directory with a result of fullpipe. Its
     content decides the format.
@@ -42,7 +43,7 @@ def command(
         if output.plot is not None or output.out is not None:
             raise click.UsageError("--normal conflicts with --plot and --out")
         if len(files) != 1:
-            raise click.UsageError("--normal takes one file")
+            raise click.UsageError("--normal requires one file")
         print_parts(output.format, normal(files[0]))
         return 0
     output.check(more=TOLERANCES)

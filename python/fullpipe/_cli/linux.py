@@ -59,7 +59,7 @@ def run_command(
     warn(scenario)
     usable = linux.usable_accelerator(accel, kernel)
     if usable != accel:
-        note("/dev/kvm does not work here; the run takes virtual time instead")
+        note("no usable /dev/kvm; the run uses virtual time")
     begun = time.perf_counter()
     with progress_bar(file) as progress:
         tables = linux.run(

@@ -200,7 +200,7 @@ def resumable(context: click.Context, out: str | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if out is None:
             raise
-        note(f"interrupted; finished runs are in {out}: start again to go on")
+        note(f"interrupted; finished runs are in {out}; run the command again to continue")
         context.exit(130)
 
 

@@ -115,11 +115,11 @@ def changes_of(settings: tuple[str, ...], duration: str | None, seed: int | None
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
-            raise InputError(f"--set {quoted(setting)}: write KEY=VALUE, e.g. links.bottleneck.buffer='0.5 BDP'")
+            raise InputError(f"--set must be KEY=VALUE, e.g. links.bottleneck.buffer='0.5 BDP', got {quoted(setting)}")
         changes[key.strip()] = _value(value.strip())
         if isinstance(changes[key.strip()], str) and re.fullmatch(r"[+-]?\d+", value.strip()):
             bound = f"at least -{LARGEST}" if value.strip()[0] == "-" else f"at most {LARGEST}"
-            raise InputError(f"--set {quoted(setting)}: no key takes such a number (allowed: {bound})")
+            raise InputError(f"--set {quoted(setting)}: the number must be {bound}")
     for key, given in (("duration", duration), ("seed", seed)):
         if given is not None:
             if key in changes:
@@ -138,7 +138,7 @@ def text_of(file: str) -> str:
         return read_text(file)
     data = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise ScenarioError("", f"is too large (allowed: at most {MOST_BYTES / 1e6:g} MB)", named(file))
+        raise ScenarioError("", f"must have at most {MOST_BYTES / 1e6:g} MB", named(file))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

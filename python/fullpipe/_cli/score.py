@@ -26,7 +26,7 @@ VERDICTS = ("ok", "violated")
     type=click.Path(exists=True, dir_okay=False),
     help="File with the secret of the held-out paths; default: a new secret.",
 )
-@click.option("--stages", type=click.IntRange(1, 2), default=2, show_default=True, help="1: the smoke test alone.")
+@click.option("--stages", type=click.IntRange(1, 2), default=2, show_default=True, help="1 runs only the smoke test.")
 @click.option("--paths", type=click.IntRange(min=4), default=24, show_default=True, metavar="N", help="Held-out paths.")
 @workers_option
 @format_options

@@ -40,10 +40,10 @@ __all__ = ["command"]
     metavar="KNOB=LOW..HIGH",
     help="Bounds of a knob, e.g. 'rate=1..200 Mbit/s' or 'loss=0'. You can repeat the option.",
 )
-@click.option("--beyond-standard", is_flag=True, help="Count the harm beyond that of newreno and cubic.")
+@click.option("--beyond-standard", is_flag=True, help="Subtract the harm that newreno and cubic do in that network.")
 @click.option("--threshold", type=float, metavar="VALUE", help="Value from which the weakness counts as found.")
-@click.option("--budget", metavar="TIME", help="Wall time.  [default: 60 s]")
-@click.option("--evaluations", type=int, metavar="N", help="Networks of the search, instead of --budget.")
+@click.option("--budget", metavar="TIME", help="Wall time of the search.  [default: 60 s]")
+@click.option("--evaluations", type=int, metavar="N", help="Number of networks in the search, instead of --budget.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Seed of the search's choices.")
 @placement
 @output_options(
@@ -91,5 +91,5 @@ def command(
 def _bound(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise InputError(f"bound {text}: expected KNOB=LOW..HIGH or KNOB=VALUE")
+        raise InputError(f"--bound must be KNOB=LOW..HIGH or KNOB=VALUE, got {text}")
     return name.strip(), value.strip()

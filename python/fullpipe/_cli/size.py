@@ -27,7 +27,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
         try:
             return [int(part) for part in value.split(",")]
         except ValueError:
-            self.fail(f"{quoted(value)}: expected whole numbers separated by commas", param, ctx)
+            self.fail(f"must be whole numbers separated by commas, got {quoted(value)}", param, ctx)
 
 
 @click.command("size")

@@ -94,7 +94,7 @@ def check_file(path: str | os.PathLike[str]) -> None:
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InputError(f"{_shown(target)}: the directory {_shown(target.parent)} can't be written")
     if _is_there(target) and target.is_dir():
-        raise InputError(f"{_shown(target)}: is a directory")
+        raise InputError(f"{_shown(target)}: must be a file, got a directory")
 
 
 def check_directory(path: str | os.PathLike[str]) -> None:
@@ -130,7 +130,7 @@ def check_free(path: str | os.PathLike[str], beside: Collection[str] = ()) -> No
     stages = target.glob(STAGE.format("*"))
     if {place.name for place in target.iterdir()} - {place.name for place in stages} - {KEPT_RUNS, *beside}:
         what = "holds something else than an earlier result of fullpipe"
-        raise InputError(f"{_shown(target)}: {what} (allowed: a new or empty directory, or one of an earlier result)")
+        raise InputError(f"{_shown(target)}: must be a new or empty directory, or one of an earlier result; {what}")
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def readable(directory: str | os.PathLike[str]) -> Iterator[Path]:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         missing = Path(error.filename).name if isinstance(error, OSError) and error.filename else ""
         what = f"{missing}: {why}" if missing else f"{type(error).__name__}: {why}"
-        raise InputError(f"{_shown(place)}: holds nothing that can be loaded ({what})") from None
+        raise InputError(f"{_shown(place)}: is not a result ({what})") from None
 
 
 def check_whole(place: Path) -> None:
@@ -209,13 +209,15 @@ def check_whole(place: Path) -> None:
     """
     for name, digest in sorted(_listed(place).items()):
         if digest == REPLACED:
-            raise InputError(f"{_shown(place)}: holds parts of two results, since writing was cut off; write it again")
+            raise InputError(
+                f"{_shown(place)}: writing was interrupted, and the directory has parts of two results; write it again"
+            )
         try:
             found = _digest_below(place, name)
         except FileNotFoundError:
             raise InputError(f"{_shown(place)}: {shorten(name)} is missing") from None
         if found != digest:
-            raise InputError(f"{_shown(place)}: {shorten(name)} is not the file that was written")
+            raise InputError(f"{_shown(place)}: {shorten(name)} has changed since it was written")
 
 
 def write_manifest(directory: Path, names: Collection[str]) -> None:
@@ -345,8 +347,7 @@ def _digest_below(directory: Path, name: str) -> str:
 
     with _opened(directory) as folder, os.fdopen(folder.open(name), "rb") as opened:
         if os.fstat(opened.fileno()).st_size > MOST_FILE_BYTES:
-            allowed = f"at most {MOST_FILE_BYTES / 1e9:g} GB"
-            raise InputError(f"{_shown(directory / name)}: is too large (allowed: {allowed})")
+            raise InputError(f"{_shown(directory / name)}: must have at most {MOST_FILE_BYTES / 1e9:g} GB")
         return file_digest(opened, "sha256").hexdigest()
 
 

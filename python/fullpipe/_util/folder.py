@@ -106,7 +106,7 @@ class Folder:
             opened = os.open(last, flags | OPEN_FILE, mode, dir_fd=handle)
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             os.close(opened)
-            raise self._refusal(name, "is not a regular file")
+            raise self._refusal(name, "must be a regular file")
         return opened
 
     def read(self, name: str, most: int) -> bytes:
@@ -119,7 +119,7 @@ class Folder:
         with os.fdopen(self.open(name), "rb") as file:
             content = file.read(most + 1)
         if len(content) > most:
-            raise self._refusal(name, f"is too large (allowed: at most {most / 1e6:g} MB)")
+            raise self._refusal(name, f"must have at most {most / 1e6:g} MB")
         return content
 
     def has(self, name: str) -> bool:
@@ -135,7 +135,7 @@ class Folder:
         """Descriptor of the directory that has the name's last part, and that part."""
         *parts, last = PurePosixPath(name).parts or ("",)
         if not last or PurePosixPath(name).is_absolute() or ".." in (*parts, last):
-            raise self._refusal(name, "leads out of the directory")
+            raise self._refusal(name, "must be inside the directory")
         handle = os.dup(self._handle)
         try:
             for i, part in enumerate(parts):
@@ -149,14 +149,14 @@ class Folder:
             yield handle, last
         except NotADirectoryError:
             # Linux reports a link that was put there meanwhile in this way too.
-            raise self._refusal(name, "leads through a file or a symbolic link") from None
+            raise self._refusal(name, "must not lead through a file or a symbolic link") from None
         finally:
             os.close(handle)
 
     def _refuse_links(self, handle: int, part: str, name: str) -> None:
         with suppress(FileNotFoundError):
             if stat.S_ISLNK(os.lstat(part, dir_fd=handle).st_mode):
-                raise self._refusal(name, "is a symbolic link (allowed: a file or directory of the result itself)")
+                raise self._refusal(name, "must be a file or directory of the result itself, got a symbolic link")
 
     def _refusal(self, name: str, why: str) -> InputError:
         return InputError(f"{shorten(str(self.path / name), LONGEST_PLACE)}: {why}")
@@ -173,5 +173,5 @@ def check_below(directory: str | os.PathLike[str], name: str) -> None:
         place /= part
         if place.is_symlink():
             raise InputError(
-                f"{shorten(str(place), LONGEST_PLACE)}: is a symbolic link (allowed: a directory of the result itself)"
+                f"{shorten(str(place), LONGEST_PLACE)}: must be a directory of the result itself, got a symbolic link"
             )

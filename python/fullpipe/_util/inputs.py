@@ -226,7 +226,7 @@ def read_rows(path: str | os.PathLike[str]) -> list[Tree]:
     metadata = table_metadata(path)
     cells = metadata.num_rows * metadata.num_columns
     if cells > MOST_CELLS:
-        raise _wrong(path, f"has {cells} cells (allowed: at most {MOST_CELLS})")
+        raise _wrong(path, f"must have at most {MOST_CELLS} cells, got {cells}")
     rows: list[Tree] = read_table(path).to_pylist()
     return rows
 
@@ -254,7 +254,7 @@ def _metadata(path: str | os.PathLike[str], file: IO[bytes]) -> pq.FileMetaData:
     parquet = pq.ParquetFile(file, thrift_string_size_limit=MOST_CODE_BYTES, thrift_container_size_limit=1_000_000)
     metadata = parquet.metadata
     if metadata.num_columns > MOST_COLUMNS:
-        raise _wrong(path, f"has {metadata.num_columns} columns (allowed: at most {MOST_COLUMNS})")
+        raise _wrong(path, f"must have at most {MOST_COLUMNS} columns, got {metadata.num_columns}")
     return metadata
 
 
@@ -265,7 +265,7 @@ def _check_size(path: str | os.PathLike[str], metadata: pq.FileMetaData, allowed
         for column in map(group.column, range(group.num_columns)):
             if column.compression not in CODECS:
                 allowed_codecs = ", ".join(CODECS)
-                raise _wrong(path, f"is compressed by {column.compression} (allowed: {allowed_codecs})")
+                raise _wrong(path, f"unknown compression {column.compression} (allowed: {allowed_codecs})")
             taken = max(taken, column.total_uncompressed_size)
     if taken > allowed:
         raise _too_much(path, taken, allowed)
@@ -296,7 +296,7 @@ def _opened(path: str | os.PathLike[str], most: int | None) -> int:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
-        kind = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise _wrong(path, f"can't be read: it is {kind}")
     if most is not None and status.st_size > most:
         os.close(handle)
@@ -319,30 +319,30 @@ def _check_nesting(path: str | os.PathLike[str], content: bytes) -> None:
             level += 1
             parts += 1
             if level > MOST_LEVELS:
-                raise _wrong(path, f"is nested too deeply (allowed: at most {MOST_LEVELS} levels)")
+                raise _wrong(path, f"must have at most {MOST_LEVELS} levels of tables and lists")
             if parts > MOST_JSON_PARTS:
-                raise _wrong(path, f"has too many tables and lists (allowed: at most {MOST_JSON_PARTS})")
+                raise _wrong(path, f"must have at most {MOST_JSON_PARTS} tables and lists")
         elif first in b"]}":
             level -= 1
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
+    raise ValueError(f"numbers must be finite, got {name}")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{shorten(text)} is too large a number")
+        raise ValueError(f"numbers must be finite, got {shorten(text)}")
     return number
 
 
 def _too_large(path: str | os.PathLike[str], most: int) -> FileError:
-    return _wrong(path, f"is too large (allowed: at most {most / 1e6:g} MB)")
+    return _wrong(path, f"must have at most {most / 1e6:g} MB")
 
 
 def _too_much(path: str | os.PathLike[str], taken: int, allowed: int) -> FileError:
-    return _wrong(path, f"is too large: {taken / 1e6:.0f} MB in memory (allowed: at most {allowed / 1e6:.0f} MB)")
+    return _wrong(path, f"must have at most {allowed / 1e6:.0f} MB in memory, got {taken / 1e6:.0f} MB")
 
 
 def _first_line(error: BaseException) -> str:

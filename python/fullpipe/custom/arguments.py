@@ -7,7 +7,7 @@ import sys
 
 from fullpipe._util.inputs import MOST_OBJECT_BYTES, read_bytes
 from fullpipe._util.plain import Table
-from fullpipe._util.text import listed, quoted
+from fullpipe._util.text import listed, unknown
 from fullpipe.custom.declared import declared_in, name_of
 from fullpipe.custom.files import load_file
 from fullpipe.custom.library import SUFFIXES, load_library
@@ -67,9 +67,9 @@ def load_algorithms(what: str) -> str:
     if len(found) == 1:
         return next(iter(found))
     if wanted:
-        raise InputError(
-            f"{file}: no algorithm is declared by a class {quoted(wanted)} (allowed: {', '.join(classes)})"
-        )
+        raise InputError(f"{file}: {unknown('algorithm class', wanted, classes)}")
     if not found:
-        raise InputError(f'{file}: it declares no algorithm; write @fullpipe.algorithm("name") before its class')
-    raise InputError(f"{file}: it declares {listed(list(found))}; name one, e.g. {file}:{classes[0]}")
+        raise InputError(f'{file}: declares no algorithm; write @fullpipe.algorithm("name") before its class')
+    raise InputError(
+        f"{file}: several algorithms require a class, e.g. {file}:{classes[0]} (allowed: {listed(classes)})"
+    )

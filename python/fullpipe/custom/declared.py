@@ -210,7 +210,9 @@ def restore(algorithms: Mapping[str, bytes]) -> None:
             again(name, kind, options)
             if _declared[name].library != library:
                 del _declared[name]
-                raise InputError(f"algorithm {quoted(name)}: {options['library']} is another library here")
+                raise InputError(
+                    f"algorithm {quoted(name)}: {options['library']} differs from the library of the scenario"
+                )
             _declared[name].data = data
 
 

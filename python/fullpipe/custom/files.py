@@ -33,7 +33,7 @@ def load_file(file: str) -> ModuleType:
         _check_code(file, content)
         spec = spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
-            raise InputError(f"{file}: no Python code; allowed: a file whose name ends in .py")
+            raise InputError(f"{file}: Python code requires a file name that ends in .py")
         module = sys.modules[name] = module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
@@ -46,7 +46,7 @@ def load_file(file: str) -> ModuleType:
 
                 lines = [str(frame.lineno) for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
                 place = ":".join([file, *lines[-1:]])
-                raise InputError(f"{place}: it ends the program ({_said(error)}) while it is loaded") from None
+                raise InputError(f"{place}: loading it ends the program ({_said(error)})") from None
             if not isinstance(error, Exception):
                 raise
             raise AlgorithmError(f"{file}: {_said(error)}") from error

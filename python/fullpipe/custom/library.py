@@ -37,7 +37,9 @@ def load_library(what: str) -> str:
     file, _, name = what.partition(":")
     names = declare(file, name or None)
     if len(names) > 1:
-        raise InputError(f"{file}: it has {listed(names)}; name one, e.g. {file}:{names[0]}")
+        raise InputError(
+            f"{file}: several controllers require a name, e.g. {file}:{names[0]} (allowed: {listed(names)})"
+        )
     return names[0]
 
 
@@ -52,7 +54,7 @@ def declare(file: str, name: str | None = None) -> list[str]:
     try:
         function = loaded.fullpipe_library
     except AttributeError:
-        raise InputError(f"{file}: it exports no function fullpipe_library (include/fullpipe.h)") from None
+        raise InputError(f"{file}: requires the function fullpipe_library (include/fullpipe.h)") from None
     function.restype = ctypes.c_void_p
     try:
         names = _core.declare_library(function() or 0, name)

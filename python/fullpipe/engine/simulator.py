@@ -48,11 +48,11 @@ class Endless(BaseException):
     """
 
 
-class Elsewhere(Exception):
-    """Exception of a child process; its text is the traceback in that process."""
+class WorkerTraceback(Exception):
+    """Exception of a worker process; its text is the traceback in that process."""
 
     def __str__(self) -> str:
-        return f"in the process of a run\n{self.args[0]}"
+        return f"in the worker process\n{self.args[0]}"
 
 
 NO_FILES = PacketFiles()
@@ -247,7 +247,7 @@ def _simulate_apart(
                     raise KeyboardInterrupt
                 if kind == "error":
                     error, lines = what
-                    raise error from lines and Elsewhere(lines)
+                    raise error from lines and WorkerTraceback(lines)
                 if kind == "ended":
                     how = _ending(process)
                     raise AlgorithmError(f"algorithm {_own_of(scenario)}: the process of its run ended {how}")

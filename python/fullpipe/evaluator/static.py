@@ -32,7 +32,7 @@ def faults(text: str) -> list[str]:
     found = [fault for node in ast.walk(tree) for fault in _of_node(node)]
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     if len(classes) != 1:
-        found.append(f"{len(classes)} classes; allowed: one")
+        found.append(f"requires exactly one class, got {len(classes)}")
     for node in tree.body:
         found += _of_statement(node)
     for kind in classes:
@@ -77,18 +77,18 @@ def _of_statement(node: ast.stmt) -> list[str]:
             return []
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) if _constant(value):
             return []
-    return [f"line {node.lineno}: allowed at the top: imports, constants, functions, and one class"]
+    return [f"line {node.lineno}: the module must have only imports, constants, functions, and one class"]
 
 
 def _of_class(kind: ast.ClassDef) -> list[str]:
     bases = [ast.unparse(base) for base in (*kind.bases, *(each.value for each in kind.keywords))]
     wrong = [base for base in bases if base not in ("Classic", "fullpipe.Classic")]
-    found = [f"line {kind.lineno}: base {base}; allowed: fullpipe.Classic" for base in wrong]
+    found = [f"line {kind.lineno}: the base class must be fullpipe.Classic, got {base}" for base in wrong]
     if len(kind.decorator_list) != 1:
         found.append(f"line {kind.lineno}: the class requires one decorator, fullpipe.algorithm")
     for each in kind.decorator_list:
         if not isinstance(each, ast.Call) or ast.unparse(each.func) not in ("algorithm", "fullpipe.algorithm"):
-            found.append(f"line {each.lineno}: decorator; allowed: fullpipe.algorithm")
+            found.append(f"line {each.lineno}: the decorator must be fullpipe.algorithm")
             continue
         options = {option.arg: option.value for option in each.keywords}
         values = (*each.args, *options.values())
@@ -100,7 +100,7 @@ def _of_class(kind: ast.ClassDef) -> list[str]:
         is_field = isinstance(node, ast.AnnAssign) and (node.value is None or _constant(node.value))
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if not (is_field or is_text or isinstance(node, ast.FunctionDef)):
-            found.append(f"line {node.lineno}: allowed in the class: fields with a constant, and methods")
+            found.append(f"line {node.lineno}: the class must have only fields with a constant, and methods")
     return found
 
 

@@ -80,7 +80,7 @@ def compare(
     check_several("algorithms", algorithms)
     engines = [engine] if isinstance(engine, str) else list(engine)
     if len(set(engines)) < len(engines):
-        raise InputError(f"an engine is named twice: {listed(engines)}")
+        raise InputError(f"engines must be named once each, got {listed(engines)}")
     check_engines(engines, kernel)
     if seeds is not None:
         check_seeds(seeds, 1)
@@ -170,7 +170,7 @@ def _scenarios(
     if not labels:
         raise InputError("compare requires at least one algorithm")
     if len(set(labels)) < len(labels):
-        raise InputError(f"an algorithm is named twice: {listed(labels)}")
+        raise InputError(f"algorithms must be named once each, got {listed(labels)}")
     if not scenario.to_dict().get("flows"):
         raise ScenarioError("flows", "compare requires at least one flow", scenario.file)
     return {

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["Duel", "duel", "harm"]
 
 HALF, AMONG = "half and half", "one among many"
-"""Mixes of the two algorithms."""
+"""Mixes of the two algorithms, as rows of runs name them."""
+
+MIXES = {HALF: "Equal split", AMONG: "1 vs N-1"}
+"""Headings of the mixes."""
 
 FEWEST_AMONG = 10
 """Flows of the second mix if the scenario has fewer than three."""
@@ -307,7 +310,7 @@ class Duel(Results):
             named = [*([("buffer", [row["buffer"] for row in chosen])] if many else []), *named]
             parts.append(
                 Shown(
-                    f"{mix.capitalize()}: {' and '.join(counts)}",
+                    f"{MIXES[mix]}: {' and '.join(counts)}",
                     [heading for heading, _ in (*named, *cells)],
                     list(zip(*(texts for _, texts in (*named, *cells)), strict=True)),
                     left=len(named),

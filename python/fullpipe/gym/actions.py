@@ -119,7 +119,9 @@ def chosen(action: str | Mapping[str, object]) -> Action:
         raise InputError(f"action {name}: scale must be above 0, got {found.scale}")
     for operation in found.operations:
         if not re.fullmatch(r"[-+*/]\d+(\.\d+)?", operation) or (float(operation[1:]) == 0 and operation[0] in "*/"):
-            raise InputError(f'action discrete: {quoted(operation)} (allowed: such as "/2", "-10", "+0", "*2")')
+            raise InputError(
+                f'action discrete: an operation must be such as "/2", "-10", "+0", or "*2", got {quoted(operation)}'
+            )
     return found
 
 

@@ -86,7 +86,7 @@ class Core:
         self.names = _learners(self.distribution.scenario, several)
         self.agents = len(self.names)
         if several and self.fixed_s is None:
-            raise InputError(f"interval = {quoted(interval)} (allowed with several learners: a time)")
+            raise InputError(f"interval must be a time with several learners, got {quoted(interval)}")
         self.memory = share_bytes(count, None)
         self.batch = _core.Batch(count, count_workers(workers, count))
         self.count = count
@@ -266,7 +266,7 @@ class Core:
         except MemoryLimitError:  # a ValueError as well
             raise
         except ValueError as error:
-            what = f"{error}: write it as a compiled class (allowed here: built-in and compiled algorithms)"
+            what = f"{error}: an environment requires built-in or compiled algorithms; write it as a compiled class"
             raise ScenarioError("flows", what, scenario.file) from None
 
 
@@ -303,7 +303,7 @@ def _interval(text: str) -> tuple[float | None, float]:
     ):
         return quantity.value, 0.0
     raise InputError(
-        f'interval = {quoted(text)} (allowed: such as "10 ms", 0.01 ms to 10 s, or "1 RTT", up to 100 RTT)'
+        f'interval must be in [0.01 ms, 10 s] or at most 100 RTT, such as "10 ms" or "1 RTT", got {quoted(text)}'
     )
 
 
@@ -323,7 +323,11 @@ def _learners(scenario: Scenario, several: bool) -> list[str]:
     if not names:
         raise ScenarioError("flows", f'an environment requires a flow with algorithm = "{EXTERNAL}"', scenario.file)
     if len(names) > 1 and not several:
-        raise ScenarioError("flows", f"{len(names)} learners (allowed: one; ParallelEnv takes several)", scenario.file)
+        raise ScenarioError(
+            "flows",
+            f"an environment requires exactly one learner, got {len(names)}; ParallelEnv takes several",
+            scenario.file,
+        )
     if len(set(names)) < len(names):
-        raise ScenarioError("flows", "two learners have one name", scenario.file)
+        raise ScenarioError("flows", "learners must have different names", scenario.file)
     return names

@@ -12,7 +12,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from fullpipe._util.text import quoted
+from fullpipe._util.text import unknown
 from fullpipe.errors import InputError, check_range
 from fullpipe.gym.core import Core, Source
 from fullpipe.gym.env import observation_space
@@ -66,8 +66,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         try:
             self._mode = AutoresetMode(autoreset_mode)
         except ValueError:
-            allowed = ", ".join(quoted(mode.value) for mode in AutoresetMode)
-            raise InputError(f"autoreset_mode = {quoted(str(autoreset_mode))} (allowed: {allowed})") from None
+            raise InputError(
+                unknown("autoreset_mode", str(autoreset_mode), (mode.value for mode in AutoresetMode))
+            ) from None
         self._core = Core(
             scenario,
             num_envs,
@@ -102,7 +103,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             seeds = list(seed)
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, bool)))
         if len(seeds) != self.num_envs or mask.shape != (self.num_envs,):
-            raise InputError(f"seed and reset_mask need {self.num_envs} values")
+            raise InputError(f"seed and reset_mask require {self.num_envs} values")
         for place in np.flatnonzero(mask):
             if seeds[place] is not None or self._randoms[place] is None:
                 self._randoms[place] = seeding.np_random(seeds[place])[0]

@@ -60,7 +60,7 @@ def load(algorithm: str, params: Table | None = None) -> str:
             file.flush()
             _bpftool(bpftool, "struct_ops", "register", file.name)
         if program.kernel_name not in available():
-            raise LinuxError(f"the kernel took the program, yet {AVAILABLE} does not list {program.kernel_name}")
+            raise LinuxError(f"the kernel accepted the program, but {AVAILABLE} does not list {program.kernel_name}")
     except BaseException:
         # An object may have several registrations, of which some succeeded.
         for number in _registered(bpftool) - before:
@@ -83,12 +83,12 @@ def unload(algorithm: str) -> None:
         raise LinuxError(f"{algorithm} is not loaded")
     if CURRENT.read_text().strip() == program.kernel_name:
         raise LinuxError(
-            f"{program.kernel_name} is this machine's default; `sysctl net.ipv4.tcp_congestion_control=cubic` first"
+            f"{program.kernel_name} is this machine's default; run `sysctl net.ipv4.tcp_congestion_control=cubic` first"
         )
     if places := [path for path in _namespaces() if _default_in(path) == program.kernel_name]:
         raise LinuxError(
-            f"{program.kernel_name} is the default of other network namespaces ({len(places)}), which would keep it; "
-            f"`nsenter --net={places[0]} sysctl net.ipv4.tcp_congestion_control=cubic` first"
+            f"{program.kernel_name} is the default of {len(places)} other network namespaces; "
+            f"run `nsenter --net={places[0]} sysctl net.ipv4.tcp_congestion_control=cubic` first"
         )
     for map_id, alive in _registrations(bpftool, program.kernel_name):
         if alive:
@@ -125,7 +125,7 @@ def available() -> list[str]:
         return AVAILABLE.read_text().split()
     except OSError as error:
         raise LinuxError(
-            f"{AVAILABLE} cannot be read ({error.strerror}); this command requires a Linux kernel"
+            f"{AVAILABLE} can't be read ({error.strerror}); this command requires a Linux kernel"
         ) from None
 
 
@@ -163,14 +163,12 @@ def _ours(algorithm: str) -> programs.Program:
 def _able() -> str:
     """Checks the requirements of registering; returns the path of bpftool."""
     if os.geteuid() != 0:
-        raise LinuxError(
-            "this command requires root: registering a congestion control is a privilege (CAP_BPF, CAP_NET_ADMIN)"
-        )
+        raise LinuxError("this command requires root (CAP_BPF and CAP_NET_ADMIN) to register a congestion control")
     if not BTF.exists():
-        raise LinuxError(f"the kernel has no type information ({BTF}); loading requires CONFIG_DEBUG_INFO_BTF=y")
+        raise LinuxError(f"this command requires a kernel with CONFIG_DEBUG_INFO_BTF=y ({BTF} is missing)")
     bpftool = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin:/sbin")
     if bpftool is None:
-        raise LinuxError("bpftool is not installed (Debian: apt-get install bpftool)")
+        raise LinuxError("this command requires bpftool (Debian: apt-get install bpftool)")
     return bpftool
 
 
@@ -231,7 +229,9 @@ def _default_in(namespace: Path) -> str | None:
 def _bpftool(bpftool: str, *arguments: str) -> str:
     done = subprocess.run([bpftool, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise LinuxError(f"the kernel refused ({arguments[1]} {arguments[0]}): {_reason(done.stderr or done.stdout)}")
+        raise LinuxError(
+            f"the kernel rejects the program ({arguments[1]} {arguments[0]}): {_reason(done.stderr or done.stdout)}"
+        )
     return done.stdout
 
 

@@ -58,5 +58,5 @@ def _libraries(program: Path) -> list[Path]:
     try:
         listing = subprocess.run(["ldd", os.fspath(program)], capture_output=True, text=True, check=False).stdout
     except OSError as error:
-        raise LinuxError(f"ldd, which lists the libraries of {program}, cannot run: {error.strerror}") from error
+        raise LinuxError(f"ldd, which lists the libraries of {program}, can't run: {error.strerror}") from error
     return [Path(path) for path in re.findall(r"(/\S+) \(0x", listing)]

@@ -191,7 +191,7 @@ class _Guest:
         self._batches = 0
         agent = programs.OBJECTS / "agent"
         if not agent.exists():
-            raise LinuxError("the guest's agent is not built; `make linux-objects` compiles it (requires a C compiler)")
+            raise LinuxError("the Linux engine requires its agent; `make linux-objects` compiles it with a C compiler")
         self._files.add("/init", agent.read_bytes())
 
     def order(self, line: str) -> None:
@@ -203,7 +203,7 @@ class _Guest:
             if path is None and module in BUILT_IN:
                 continue
             if path is None:
-                raise LinuxError(f"the kernel {kernel.version} has no module {module}")
+                raise LinuxError(f"the scenario requires module {module}, which kernel {kernel.version} does not have")
             self._files.add(f"/modules/{module}.ko", path.read_bytes())
             self.order(" ".join([f"module /modules/{module}.ko", *settings]))
 
@@ -227,7 +227,7 @@ class _Guest:
     def tool(self, name: str, package: str) -> None:
         found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
         if found is None:
-            raise LinuxError(f"{name} is not installed (Debian: apt-get install {package})")
+            raise LinuxError(f"the Linux engine requires {name} (Debian: apt-get install {package})")
         self._files.add_program(f"/bin/{name}", Path(found).resolve())
 
     def archive(self) -> bytes:
@@ -245,21 +245,27 @@ def _algorithms(plan: Plan, file: str | None) -> tuple[dict[str, Tree], list[pro
         if flow.tcp.own is not None:
             if own.setdefault(flow.tcp.own.kernel_name, flow.tcp.own) != flow.tcp.own:
                 raise ScenarioError(
-                    key, f"the kernel holds one {flow.tcp.own.kernel_name}, of one set of parameters", file
+                    key, f"the Linux engine requires equal parameters for all flows of {flow.tcp.own.kernel_name}", file
                 )
             continue
         found = programs.find(algorithm)
         if found is None:
-            raise ScenarioError(key, f"{algorithm} is not in Linux, nor among our programs for it", file)
+            raise ScenarioError(
+                key,
+                f"{algorithm} is neither in Linux nor among the eBPF programs (`fullpipe linux list` lists both)",
+                file,
+            )
         other = held.setdefault(found.kernel_name, algorithm)
         if other != algorithm and any(name.startswith(programs.MODULE) for name in (other, algorithm)):
-            raise ScenarioError(key, f"the kernel has one {found.kernel_name} for {other} and {algorithm}", file)
+            raise ScenarioError(
+                key, f"{algorithm} conflicts with {other}: both are {found.kernel_name} in the kernel", file
+            )
         try:
             settings = programs.complete(algorithm, params) | {"slow_start": flow.tcp.slow_start}
         except InputError as error:
             raise ScenarioError(key, str(error), file) from None
         if chosen.setdefault(algorithm, settings) != settings:
-            raise ScenarioError(key, f"the kernel holds one set of parameters for all flows of {algorithm}", file)
+            raise ScenarioError(key, f"the Linux engine requires equal parameters for all flows of {algorithm}", file)
     return chosen, list(own.values())
 
 

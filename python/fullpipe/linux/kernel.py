@@ -85,7 +85,7 @@ def ensure(package: str = PACKAGE, modules: Iterable[str] = ()) -> Kernel:
     _fetch(package)
     if kernel := cached(package):
         return kernel
-    raise LinuxError(f"no kernel appeared in {_shelf(package)} after it was fetched")
+    raise LinuxError(f"fetching stored no kernel in {_shelf(package)}")
 
 
 def cached(package: str = PACKAGE) -> Kernel | None:
@@ -114,7 +114,7 @@ def check_name(package: str) -> None:
     """
     if not REQUEST.fullmatch(package):
         raise InputError(
-            f"kernel = {quoted(package)}: not a package, nor a package and a suite (like {PACKAGE}/trixie)"
+            f"kernel must be a package, or a package and a suite such as {PACKAGE}/trixie, got {quoted(package)}"
         )
 
 
@@ -129,7 +129,7 @@ def _check(path: Path, digest: str) -> None:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise LinuxError(f"the kernel's file {path.name} cannot be read ({error.strerror}); {remedy}") from None
+        raise LinuxError(f"the kernel's file {path.name} can't be read ({error.strerror}); {remedy}") from None
     if hashlib.sha256(content).hexdigest() != digest:
         raise LinuxError(f"the kernel's file {path.name} is damaged (its checksum differs); {remedy}")
 
@@ -147,7 +147,7 @@ def _fetch(request: str) -> None:
                 _run(["dpkg-deb", "-x", str(archive), "unpacked"], stage, "unpacking the kernel")
             _place(_keep(stage, package), shelf)
     except OSError as error:
-        raise LinuxError(f"the kernel cannot be kept in {shelf}: {error.strerror or error}") from None
+        raise LinuxError(f"the kernel can't be stored in {shelf}: {error.strerror or error}") from None
 
 
 def _options(stage: Path, suite: str) -> list[str]:
@@ -155,7 +155,7 @@ def _options(stage: Path, suite: str) -> list[str]:
     for program in ("apt-get", "dpkg-deb"):
         if shutil.which(program) is None:
             raise LinuxError(
-                f"no kernel in {kept_in()}, and no {program} to fetch Debian's {PACKAGE} with; "
+                f"{kept_in()} has no kernel, and fetching one requires {program}; "
                 "copy the directory from a Debian machine"
             )
     options = ["-o", "APT::Sandbox::User=root"]
@@ -164,7 +164,7 @@ def _options(stage: Path, suite: str) -> list[str]:
     query = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"]
     mirrors = _run(query, stage, "looking for Debian's mirror").split()
     if not mirrors:
-        raise LinuxError(f"apt knows no mirror of Debian to look for {suite} on; run `apt-get update` (as root)")
+        raise LinuxError(f"suite {suite} requires a Debian mirror in apt's sources; run `apt-get update` as root")
     signed = f" [signed-by={KEYRING}]" if KEYRING.exists() else ""
     (stage / "sources.list").write_text(f"deb{signed} {mirrors[0]} {suite} main\n", encoding="utf-8")
     (stage / "lists" / "partial").mkdir(parents=True)
@@ -189,8 +189,8 @@ def _parts(package: str, apt: list[str]) -> list[str]:
             listing = _run(["apt-cache", *apt, "depends", parts[-1]], Path.cwd(), "looking for the kernel")
         except LinuxError:
             raise LinuxError(
-                f"apt knows no package {parts[-1]}; `apt-get update` (as root), or name a suite of Debian that has it "
-                f"(like {PACKAGE}/trixie)"
+                f"unknown package {quoted(parts[-1])}; run `apt-get update` as root, or name a Debian suite, "
+                f"for example {PACKAGE}/trixie"
             ) from None
         pending += [name for name in PART.findall(listing) if name not in [*parts, *pending]]
     return parts
@@ -203,14 +203,14 @@ def _keep(stage: Path, package: str) -> Path:
     image = next((path for path in images if path.exists()), None)
     modules = [path for tree in trees for pattern in MODULES for path in tree.glob(f"kernel/{pattern}.ko*")]
     if image is None or not modules:
-        raise LinuxError(f"{package} has no kernel with the required modules")
+        raise LinuxError(f"the package must have a kernel with the modules of the Linux engine, got {package}")
     home = stage / f"linux-image-{trees[0].name}"
     home.mkdir()
     image.rename(home / "vmlinuz")
     for path in modules:
         name, _, compression = path.name.partition(".ko")
         if compression not in ("", ".xz"):
-            raise LinuxError(f"{path.name} of {package} is compressed in a way that is not known here (known: .xz)")
+            raise LinuxError(f"{path.name} of {package}: unknown compression {quoted(compression)} (allowed: .xz)")
         content = path.read_bytes()
         (home / f"{name}.ko").write_bytes(lzma.decompress(content) if compression else content)
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(home.iterdir())]

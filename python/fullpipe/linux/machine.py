@@ -67,7 +67,7 @@ def run(
         LinuxError: QEMU is missing, the machine was killed, the kernel panicked, or its agent reported a failure.
     """
     if shutil.which(QEMU) is None:
-        raise LinuxError(f"{QEMU} is not installed (Debian: apt-get install qemu-system-x86)")
+        raise LinuxError(f"the Linux engine requires {QEMU} (Debian: apt-get install qemu-system-x86)")
     archive, report, console = (os.memfd_create(name) for name in ("archive", "report", "console"))
     try:
         _write_all(archive, machine.archive)
@@ -142,21 +142,20 @@ def _outcome(status: int, report: str, console: str, errors: str, silent_for_s: 
     lines = report.splitlines()
     for line in lines:
         if line.startswith("error "):
-            raise LinuxError(f"the guest failed: {line[6:]}")
+            raise LinuxError(f"the virtual machine failed: {line[6:]}")
     if lines and lines[-1] == "done":
         return lines
     for line in console.splitlines():
         if "Kernel panic" in line:
-            raise LinuxError(
-                f"the guest's kernel panicked: {line.partition('not syncing: ')[2].strip() or line.strip()}"
-            )
+            reason = line.partition("not syncing: ")[2].strip() or line.strip()
+            raise LinuxError(f"the kernel of the virtual machine panicked: {reason}")
     if silent_for_s:
-        raise LinuxError(f"the guest was silent for {silent_for_s:.0f} s and was ended")
+        raise LinuxError(f"the virtual machine was stopped after {silent_for_s:.0f} s without output")
     if status < 0:
         name = signal.Signals(-status).name
         raise LinuxError(f"the virtual machine was killed ({name}) after {_reached(lines)}")
     said = [line for line in errors.splitlines() if line.strip()]
-    raise LinuxError(f"the virtual machine ended early (status {status}): {said[-1] if said else 'it said nothing'}")
+    raise LinuxError(f"the virtual machine ended early (status {status}): {said[-1] if said else 'no output'}")
 
 
 def _reached(lines: list[str]) -> str:

@@ -60,7 +60,7 @@ def build(tree: Path, name: str, out: Path | None = None) -> Built:
         text = source.read_text(errors="replace")
     except OSError as error:
         raise InputError(
-            f"{source}: cannot be read ({error.strerror}); expected a kernel's source and a module"
+            f"{source}: can't be read ({error.strerror}); the command requires a kernel source tree and a module name"
         ) from None
     version = _version(tree)
     content = _compiled(source, text, version)
@@ -76,7 +76,7 @@ def build(tree: Path, name: str, out: Path | None = None) -> Built:
         Path(made.name).chmod(0o644)
         Path(made.name).replace(file)
     except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+        raise InputError(f"{file}: can't be written ({error.strerror})") from None
     return Built(file, version, tuple(params))
 
 

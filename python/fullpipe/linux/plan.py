@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fullpipe._util.plain import Table
+from fullpipe._util.text import quoted
 from fullpipe.errors import ScenarioError
 from fullpipe.linux import programs, queues, ways
 from fullpipe.linux.ways import Way, whole
@@ -119,11 +120,16 @@ class Plan:
         tree = scenario.model.resolved()
         for key in ("udp", "web"):
             if tree.get(key):
-                raise reader.cannot(key, "the Linux engine runs TCP flows only")
+                raise reader.cannot(key, "conflicts with the Linux engine, which runs TCP flows only")
         if tree["packet_size"] < LEAST_PACKET_BYTES:
-            raise reader.cannot("packet_size", f"the Linux engine requires at least {LEAST_PACKET_BYTES} bytes")
+            raise reader.cannot(
+                "packet_size",
+                f"must be at least {LEAST_PACKET_BYTES} bytes on the Linux engine, got {tree['packet_size']}",
+            )
         if len(tree["links"]) > MOST_LINKS:
-            raise reader.cannot("links", f"the Linux engine builds at most {MOST_LINKS}")
+            raise reader.cannot(
+                "links", f"must have at most {MOST_LINKS} on the Linux engine, got {len(tree['links'])}"
+            )
         duration_ns = whole(tree["duration"])
         links = tuple(reader.link(i, link, tree["packet_size"], duration_ns) for i, link in enumerate(tree["links"]))
         names = [link.name for link in links]
@@ -139,9 +145,11 @@ class Plan:
             for _ in range(reader.checked_count(i, group))
         )
         if not 1 <= len(flows) <= MOST_FLOWS:
-            raise reader.cannot("flows", f"the Linux engine runs 1 to {MOST_FLOWS} flows, not {len(flows)}")
+            raise reader.cannot(
+                "flows", f"the number of flows must be in [1, {MOST_FLOWS}] on the Linux engine, got {len(flows)}"
+            )
         if tree["measure_jitter"]:
-            reader.warnings.append("measure_jitter: the kernel does not tell how long a packet is on its way")
+            reader.warnings.append("measure_jitter: the kernel does not report one-way delays of packets")
         interval = tree["series_interval"]
         return cls(
             duration_ns=duration_ns,
@@ -184,10 +192,10 @@ class _Reader:
         for where, direction in ((key, link), (f"{key}.reverse", back)):
             for name in ("rate", "delay", "buffer", "queue"):
                 if back.get(name) != link[name] and direction is back:
-                    raise self.cannot(f"{where}.{name}", "the Linux engine's links have the same in both directions")
+                    raise self.cannot(f"{where}.{name}", "must be equal in both directions on the Linux engine")
             for name in MISSING:
                 if name in direction:
-                    raise self.cannot(f"{where}.{name}", "the Linux engine has none")
+                    raise self.cannot(f"{where}.{name}", "conflicts with the Linux engine")
         both = []
         for where, direction in ((key, link), (f"{key}.reverse" if "reverse" in link else key, back)):
             try:
@@ -198,43 +206,55 @@ class _Reader:
 
     def checked_count(self, i: int, group: Table) -> int:
         if group.get("transport", "tcp") != "tcp":
-            raise self.cannot(f"flows[{i}].transport", 'the Linux engine has no QUIC (allowed: "tcp")')
+            raise self.cannot(f"flows[{i}].transport", f'must be "tcp" on the Linux engine, got "{group["transport"]}"')
         if group["max_window"] != "unlimited":
-            raise self.cannot(f"flows[{i}].max_window", 'the Linux engine cannot limit it (allowed: "unlimited")')
-        if "resume" in group:
-            raise self.cannot(f"flows[{i}].resume", "the kernel has no careful resume (allowed: leave it out)")
-        if "ack_every" in group:
-            raise self.cannot(f"flows[{i}].ack_every", "the kernel has delayed_ack instead (allowed: leave it out)")
-        if whole(group["processing_time"]):
-            raise self.cannot(f"flows[{i}].processing_time", 'the guest takes the time it takes (allowed: "0 s")')
-        if group["source"] != "bulk":
-            raise self.cannot(f"flows[{i}].source", 'flows on Linux always have data (allowed: "bulk")')
-        if group["recovery"] == "tahoe":
             raise self.cannot(
-                f"flows[{i}].recovery", 'Linux has no Tahoe recovery (allowed: "sack", "newreno"; others run as "sack")'
+                f"flows[{i}].max_window", f'must be "unlimited" on the Linux engine, got {quoted(group["max_window"])}'
             )
+        if "resume" in group:
+            raise self.cannot(f"flows[{i}].resume", "conflicts with the Linux engine: the kernel has no careful resume")
+        if "ack_every" in group:
+            raise self.cannot(
+                f"flows[{i}].ack_every", "conflicts with the Linux engine: the kernel has only delayed_ack"
+            )
+        if whole(group["processing_time"]):
+            raise self.cannot(
+                f"flows[{i}].processing_time",
+                f'must be "0 s" on the Linux engine, got {quoted(group["processing_time"])}',
+            )
+        if group["source"] != "bulk":
+            raise self.cannot(
+                f"flows[{i}].source", f'must be "bulk" on the Linux engine, got {quoted(group["source"])}'
+            )
+        if group["recovery"] == "tahoe":
+            raise self.cannot(f"flows[{i}].recovery", 'must be "sack" or "newreno" on the Linux engine, got "tahoe"')
         if group["class"] != "best-effort":
-            raise self.cannot(f"flows[{i}].class", 'flows on Linux have no DSCP (allowed: "best-effort")')
+            raise self.cannot(
+                f"flows[{i}].class", f'must be "best-effort" on the Linux engine, got {quoted(group["class"])}'
+            )
         name = _name(group["algorithm"])
         kernels = ("standard", "hystart") if name == "cubic" else ("standard",)
         if group["slow_start"] not in kernels:
-            allowed = ", ".join(f'"{kind}"' for kind in kernels)
+            allowed = " or ".join(f'"{kind}"' for kind in kernels)
             raise self.cannot(
-                f"flows[{i}].slow_start", f'the kernel\'s {name} has no "{group["slow_start"]}" (allowed: {allowed})'
+                f"flows[{i}].slow_start",
+                f"must be {allowed} with {name} on the Linux engine, got {quoted(group['slow_start'])}",
             )
         if not group["undo"]:
-            raise self.cannot(f"flows[{i}].undo", "the kernel undoes a reduction that proves spurious (allowed: true)")
+            raise self.cannot(f"flows[{i}].undo", "must be true on the Linux engine, got false")
         if group["pacing"] != "algorithm":
             raise self.cannot(
                 f"flows[{i}].pacing",
-                'the kernel paces what its algorithms pace, and nothing else (allowed: "algorithm")',
+                f'must be "algorithm" on the Linux engine, got {quoted(group["pacing"])}',
             )
         kinds = ("accurate",) if programs.counts_marks(name) else ECN
         if group["ecn"] not in kinds:
-            allowed = ", ".join(f'"{kind}"' for kind in kinds)
-            raise self.cannot(f"flows[{i}].ecn", f'Linux has no "{group["ecn"]}" ECN here (allowed: {allowed})')
+            allowed = " or ".join(f'"{kind}"' for kind in kinds)
+            raise self.cannot(
+                f"flows[{i}].ecn", f"must be {allowed} with {name} on the Linux engine, got {quoted(group['ecn'])}"
+            )
         if group["ecn"] != "off" and group["ect"]:
-            raise self.cannot(f"flows[{i}].ect", "the kernel sends ECT(0) (allowed: 0)")
+            raise self.cannot(f"flows[{i}].ect", f"must be 0 on the Linux engine, got {group['ect']}")
         count: int = group["count"]
         return count
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fullpipe import _core
 from fullpipe._util.plain import Table, Tree
+from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 
@@ -96,7 +97,7 @@ class Program:
             image = path.read_bytes()
         except OSError:
             raise LinuxError(
-                f"{path.name} is not built; `make linux-objects` compiles it (requires clang, libbpf-dev)"
+                f"{path.name} is not built; `make linux-objects` compiles it with clang and libbpf-dev"
             ) from None
         content = self.pack(params)
         at = _symbol(image, b"params", len(content))
@@ -161,31 +162,31 @@ def complete(algorithm: str, given: Table) -> Tree:
     """
     if algorithm.startswith(MODULE):
         if given and isinstance(find(algorithm), Builtin):
-            raise InputError(f"{algorithm} is built into the kernel, and its parameters cannot be set")
+            raise InputError(f"{algorithm} has no parameters in Linux: it is built into the kernel")
         return dict(given)
     chosen = _ALL[algorithm]
     info = next(info for info in _core.algorithms() if info["name"] == algorithm)
     params = {param["name"]: param for param in info["params"]}
     for name, value in given.items():
         if name in chosen.fixed and value != chosen.fixed[name]:
-            raise InputError(f"parameter {name} of {algorithm} is always {chosen.fixed[name]} in Linux")
+            raise InputError(f"parameter {name} of {algorithm} must be {chosen.fixed[name]} in Linux")
         if name not in chosen.known and name not in chosen.fixed:
             settable = ", ".join(sorted(chosen.known)) or "none"
-            raise InputError(f"parameter {name} of {algorithm} cannot be set in Linux (allowed: {settable})")
+            raise InputError(f"unknown parameter {quoted(name)} of {algorithm} in Linux (allowed: {settable})")
         if name in chosen.known and (allowed := _refusal(params[name], value, name in chosen.whole)):
-            raise InputError(f"parameter {name} of {algorithm}: {value} is not allowed in Linux; allowed: {allowed}")
+            raise InputError(f"parameter {name} of {algorithm} must be {allowed} in Linux, got {value}")
     return {name: param["default"] for name, param in params.items()} | dict(given)
 
 
 def _refusal(param: Table, value: object, whole: bool) -> str | None:
     """Allowed values by the registry, if `value` is not allowed."""
     if param["kind"] == "flag":
-        return None if value in (True, False) else "true, false"
+        return None if value in (True, False) else "true or false"
     least, most, unit = param["min"], param["max"], param["unit"]
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if least <= number <= most and (not whole or number == int(number)):
         return None
-    return f"{'whole ' * whole}numbers from {least:g} to {most:g}{f' {unit}' if unit != '1' else ''}"
+    return f"{'a whole number ' * whole}in [{least:g}, {most:g}]{f' {unit}' if unit != '1' else ''}"
 
 
 def _as_given(params: Table) -> Mapping[str, int]:
@@ -295,4 +296,4 @@ def _symbol(image: bytes, name: bytes, size: int) -> int:
             name_at, _info, _other, section, value, symbol_size = struct.unpack_from("<IBBHQQ", image, entry)
             if image[names_at + name_at :].startswith(name + b"\0") and symbol_size == size:
                 return int(sections[section][4] + value)
-    raise LinuxError(f"an eBPF object has no {name.decode()} of {size} bytes; build it again")
+    raise LinuxError(f"an eBPF object requires a variable {name.decode()} of {size} bytes; build it again")

@@ -12,6 +12,7 @@ from math import frexp
 from typing import Self
 
 from fullpipe._util.plain import Table, Tree
+from fullpipe._util.text import quoted, unknown
 from fullpipe.linux.ways import whole
 from fullpipe.scenario.quantity import Quantity
 
@@ -98,7 +99,7 @@ def translate(queue: str | Table, line: Line) -> Discipline | None:
     if name == "drop-tail":
         return None
     if name not in _ALL:
-        raise Refusal("", f"tc has no {name} like it (allowed: {', '.join(NAMES)})")
+        raise Refusal("", unknown("queue of the Linux engine", name, NAMES))
     _check(line, name)
     return _ALL[name](params, line)
 
@@ -122,19 +123,19 @@ def advised(queue: str | Table, line: Line) -> Discipline:
     params: Tree = {"name": queue} if isinstance(queue, str) else dict(queue)
     name = params.pop("name")
     if line.waiting_packets < 1:
-        raise Refusal("", f"the kernel's {name} needs a buffer of at least 2 packets")
+        raise Refusal("", f"{name} on Linux requires a buffer of at least 2 packets")
     if name == "drop-tail":
         return Discipline("pfifo", ("limit", str(line.waiting_packets)))
     if name not in {**_ALL, **_ADVISED}:
-        raise Refusal("", f"tc has no {name} like it")
+        raise Refusal("", f"tc has no queue such as {name}")
     return {**_ALL, **_ADVISED}[name](params, line)
 
 
 def _check(line: Line, name: str) -> None:
     if line.rate_bps % 1000 or line.rate_bps >= MOST_BPS:
-        raise Refusal("", f"the kernel's {name} requires a rate in whole kbit/s below 10 Gbit/s")
+        raise Refusal("", f"{name} on Linux requires a rate in whole kbit/s below 10 Gbit/s")
     if line.waiting_packets < 1:
-        raise Refusal("", f"the kernel's {name} requires a buffer of at least 2 packets")
+        raise Refusal("", f"{name} on Linux requires a buffer of at least 2 packets")
 
 
 def _codel(params: Table, line: Line) -> Discipline:
@@ -142,7 +143,7 @@ def _codel(params: Table, line: Line) -> Discipline:
 
 
 def _fq_codel(params: Table, line: Line) -> Discipline:
-    _only(params, "floor", "all", "the kernel's CoDel looks at the bytes of all queues")
+    _only(params, "floor", "all", "the kernel's CoDel counts the bytes of all queues")
     words = (
         *("limit", str(line.waiting_packets), "memory_limit", str(MOST_BYTES)),
         *("flows", str(params["flows"]), "quantum", str(_whole(params["quantum"]))),
@@ -154,7 +155,7 @@ def _fq_codel(params: Table, line: Line) -> Discipline:
 def _control(params: Table, line: Line) -> tuple[str, ...]:
     """Parameters of codel and fq_codel."""
     if _whole(params["mtu"]) != line.packet_bytes:
-        raise Refusal("mtu", f'the kernel takes the packet size (allowed: "{line.packet_bytes} B")')
+        raise Refusal("mtu", f'must be the packet size for tc, "{line.packet_bytes} B", got {quoted(params["mtu"])}')
     words = ["target", _microseconds(params, "target"), "interval", _microseconds(params, "interval")]
     if params["ce_threshold"] != "off":
         words += ["ce_threshold", _microseconds(params, "ce_threshold")]
@@ -168,7 +169,7 @@ def _root(params: Table) -> tuple[tuple[str, str], ...]:
     return (
         (
             "sqrt",
-            'the kernel takes a Newton step a drop, the simulator the exact root (variant = "linux" is that step)',
+            'the kernel computes one Newton step per drop, as variant = "linux"; the simulator computes the exact root',
         ),
     )
 
@@ -176,14 +177,14 @@ def _root(params: Table) -> tuple[tuple[str, str], ...]:
 def _step(params: Table, line: Line) -> Discipline:
     """CoDel that never drops: its target and interval are the longest that its 32 bits of 1024 ns compare."""
     if not _is_time(params["threshold"]):
-        raise Refusal("threshold", 'the kernel\'s ce_threshold is a time (allowed: times such as "1 ms")')
+        raise Refusal("threshold", 'must be a time such as "1 ms" for tc')
     words = ("target", NEVER, "interval", NEVER, "ce_threshold", _microseconds(params, "threshold"), "noecn")
     return Discipline("codel", ("limit", str(line.waiting_packets), *words))
 
 
 def _pie(params: Table, line: Line) -> Discipline:
     words = _controller(params)
-    _only(params, "delay", "timestamp", "the kernel measures it so")
+    _only(params, "delay", "timestamp", "the kernel uses timestamps")
     return Discipline("pie", ("limit", str(line.waiting_packets), *words))
 
 
@@ -197,7 +198,7 @@ def _fq_pie(params: Table, line: Line) -> Discipline:
 
 def _controller(params: Table) -> tuple[str, ...]:
     """Parameters of pie and fq_pie."""
-    _only(params, "variant", "linux", "the kernel's PIE is another than the RFC's")
+    _only(params, "variant", "linux", "the kernel's PIE differs from the RFC's")
     fixed = {
         "max_burst": ("150 ms", "the kernel's burst allowance is fixed"),
         "ecn_threshold": (0.1, "the kernel marks below a probability of 0.1"),
@@ -266,10 +267,13 @@ def _red(params: Table, line: Line) -> Discipline:
     low, high = (_whole(params[key]) * line.packet_bytes for key in ("min_th", "max_th"))
     probability = params["max_p"]
     if not (high - low) / 2**31 < probability < 1:
-        raise Refusal("max_p", "tc wants it above 0 and below 1")
+        raise Refusal("max_p", f"must be in (0, 1) for tc, got {probability:g}")
     bits = _bits(params["w_q"])
     if high.bit_length() + bits >= RED_BITS:
-        raise Refusal("max_th", f"the kernel's average has {RED_BITS} bits, w_q's {bits} included")
+        raise Refusal(
+            "max_th",
+            f"must be smaller for tc with this w_q: the average has {RED_BITS} bits, of which w_q takes {bits}",
+        )
     words = (
         *("limit", str(line.waiting_bytes), "min", str(low), "max", str(high)),
         *("avpkt", str(line.packet_bytes), "burst", str(_burst(low / line.packet_bytes, bits))),
@@ -283,7 +287,7 @@ def _bits(weight: float) -> int:
     """The k of a w_q of 2^-k."""
     fraction, exponent = frexp(weight)
     if fraction != 0.5 or exponent > 0:
-        raise Refusal("w_q", "the kernel wants a power of two (allowed: such as 0.001953125, which is 1/512)")
+        raise Refusal("w_q", f"must be a power of two for tc, such as 0.001953125 (1/512), got {weight:g}")
     return 1 - exponent
 
 
@@ -303,7 +307,7 @@ def _burst(min_packets: float, bits: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if bits_of(middle) >= bits else (middle + 1, high)
     if bits_of(low) != bits:
-        raise Refusal("w_q", f"tc can set no w_q of {2.0**-bits:g} with this min_th (a greater one may do)")
+        raise Refusal("w_q", f"must fit min_th for tc, got {2.0**-bits:g}; try a larger value")
     return low
 
 
@@ -311,7 +315,7 @@ def _only(params: Table, key: str, allowed: object, why: str) -> None:
     """Refuses another value than the kernel's."""
     if params[key] != allowed:
         shown = str(allowed).lower() if isinstance(allowed, bool | float) else f'"{allowed}"'
-        raise Refusal(key, f"{why} (allowed: {shown})")
+        raise Refusal(key, f"must be {shown} for tc: {why}")
 
 
 def _microseconds(params: Table, key: str) -> str:
@@ -319,14 +323,14 @@ def _microseconds(params: Table, key: str) -> str:
     assert quantity is not None
     micros = round(quantity.value * 1e9) / 1e3
     if micros != int(micros):
-        raise Refusal(key, "tc wants whole microseconds")
+        raise Refusal(key, f"must be whole microseconds for tc, got {quoted(params[key])}")
     return f"{int(micros)}us"
 
 
 def _sixteenths(params: Table, key: str) -> str:
     sixteenths = params[key] * 16
     if sixteenths != int(sixteenths) or not 1 <= sixteenths <= SIXTEENTHS:
-        raise Refusal(key, "tc wants 1 to 32 sixteenths (allowed: 0.0625 to 2 in steps of 0.0625)")
+        raise Refusal(key, f"must be in [0.0625, 2] in steps of 0.0625 for tc, got {params[key]:g}")
     return str(int(sixteenths))
 
 

@@ -66,12 +66,14 @@ def translate(direction: Table, duration_ns: int) -> Way:
     loss, reorder = direction["loss"], direction.get("reorder")
     steps = list(_steps(direction, duration_ns))
     if len(steps) > MOST_CHANGES:
-        raise Refusal("schedule", f"the Linux engine makes at most {MOST_CHANGES} changes in a run, not {len(steps)}")
+        raise Refusal(
+            "schedule", f"must have at most {MOST_CHANGES} changes in a run on the Linux engine, got {len(steps)}"
+        )
     rates = [(0, whole(direction["rate"]))]
     wires = [(0, _wire(loss, reorder))]
     for at_ns, step in steps:
         if "delay" in step:
-            raise Refusal("schedule", "the Linux engine changes rate and loss, not the delay")
+            raise Refusal("schedule", "must change only rate and loss on the Linux engine, got a delay")
         if "rate" in step:
             rates.append((at_ns, _rate(step["rate"])))
         if "loss" in step:
@@ -99,7 +101,7 @@ def _steps(direction: Table, duration_ns: int) -> Iterator[tuple[int, Table]]:
 def _rate(text: str) -> int:
     rate_bps = whole(text)
     if rate_bps < LEAST_BPS or rate_bps % 1000:
-        raise Refusal("schedule", "the kernel's cbs requires rates in whole kbit/s, above 0")
+        raise Refusal("schedule", "rates must be whole kbit/s above 0 on the Linux engine")
     return rate_bps
 
 

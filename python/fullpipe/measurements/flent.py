@@ -59,12 +59,12 @@ def read_flent(source: Source, metadata: Tree) -> Measurement:
                 series.setdefault(name, []).append(row)
     times = [float(row["t"]) for rows in series.values() for row in rows]
     if not times:
-        raise source.error("has no raw values (allowed: a data file of flent with raw_values)")
+        raise source.error("requires raw_values, as a data file of flent has them")
     start = min(times)
     metadata |= {"t0": rfc3339(start), "duration_s": max(times) - start}
     _Series(builder, about, version, start, max(times)).write(series)
     if not builder.has("flows") and not builder.has("link_samples"):
-        raise source.error("has no series of TCP, of pings, or of queueing disciplines")
+        raise source.error("requires a series of TCP, of pings, or of queueing disciplines")
     return builder.build()
 
 

@@ -40,7 +40,7 @@ def read_iperf3(source: Source, metadata: Tree) -> Measurement:
             parts[name] = value
     start, end = parts["start"], parts["end"]
     if not intervals.rows:
-        raise source.error("has no intervals with streams (allowed: output of iperf3 -J)")
+        raise source.error("requires intervals with streams, as iperf3 -J writes them")
     test = _table(start.get("test_start"))
     began = as_number(_table(start.get("timestamp")).get("timesecs"))
     if began is not None:

@@ -132,7 +132,7 @@ def read_pcap(source: Source, metadata: Tree) -> Measurement:
     if capture.missing > MISSING * max(1, packets):
         builder.warn(f"{capture.missing} of {packets + capture.missing} packets are missing in the capture")
     if capture.vantage == "receiver":
-        builder.warn("pcap at the receiver conflicts with explain of sender metrics; capture at the sender")
+        builder.warn("explain requires a capture at the sender; this one is from the receiver")
     return builder.build(senders)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from fullpipe._util.inputs import parse_json
 from fullpipe._util.plain import Tree
-from fullpipe._util.text import shorten
+from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 from fullpipe.measurements.schema import Builder, Measurement
 from fullpipe.measurements.source import Source
@@ -66,7 +66,7 @@ def read_qlog(source: Source, metadata: Tree) -> Measurement:
             traces[-1].head[kind] = value
     traces = [each for each in traces if each.sent or each.received]
     if not traces:
-        raise source.error("has no packets (allowed: events packet_sent and packet_received)")
+        raise source.error("requires the events packet_sent and packet_received; the file has none")
     if all(each.last_s <= 0 for each in traces):
         raise source.error("qlog requires increasing times")
     sender = max(traces, key=lambda each: each.sent)
@@ -81,9 +81,9 @@ def _check_version(source: Source, value: object) -> None:
     text = str(value)
     if text.startswith("urn:"):
         if not text.startswith(SCHEMAS):
-            raise source.error(f"qlog schema must be in [{', '.join(SCHEMAS)}], got {shorten(text)}")
+            raise source.error(unknown("qlog schema", text, SCHEMAS))
     elif not text.startswith(VERSIONS):
-        raise source.error(f"qlog version must be in [{', '.join(VERSIONS)}], got {shorten(text)}")
+        raise source.error(unknown("qlog version", text, VERSIONS))
 
 
 def _parts(source: Source, metadata: Tree) -> Iterator[tuple[str, Any]]:

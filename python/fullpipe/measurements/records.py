@@ -127,7 +127,7 @@ def _pcapng(buffer: _Buffer) -> Iterator[Record]:
         length = struct.unpack_from(f"{order}I", buffer.data, buffer.at + 4)[0]
         if length < 12 or length % 4:
             raise buffer.source.error(
-                f"has a block of {length} bytes at byte {buffer.position} (allowed: multiples of 4)"
+                f"the length of the block at byte {buffer.position} must be a multiple of 4, got {length}"
             )
         if length > MOST_BLOCK_BYTES:
             raise _too_long(buffer, "block", length, MOST_BLOCK_BYTES)
@@ -141,7 +141,7 @@ def _pcapng(buffer: _Buffer) -> Iterator[Record]:
         elif kind == ENHANCED and len(block) >= 20:
             number, high, low, captured, size = struct.unpack_from(f"{order}IIIII", block)
             if number >= len(interfaces):
-                raise buffer.source.error(f"has a packet of interface {number}, of {len(interfaces)} interfaces")
+                raise buffer.source.error(f"the interface of a packet must be below {len(interfaces)}, got {number}")
             link, unit = interfaces[number]
             _check_link(buffer.source, link)
             yield ((high << 32) | low) * unit, link, size, block[20 : 20 + captured]
@@ -164,8 +164,8 @@ def _resolution(options: bytes, order: str) -> float:
 def _check_link(source: Source, link: int) -> None:
     if link not in LINK_TYPES:
         allowed = ", ".join(dict.fromkeys(LINK_TYPES.values()))
-        raise source.error(f"link type must be in [{allowed}], got {link}")
+        raise source.error(f"unknown link type {link} (allowed: {allowed})")
 
 
 def _too_long(buffer: _Buffer, what: str, size: int, most: int) -> Exception:
-    return buffer.source.error(f"has a {what} of {size} bytes at byte {buffer.position} (allowed: at most {most})")
+    return buffer.source.error(f"the {what} at byte {buffer.position} must have at most {most} bytes, got {size}")

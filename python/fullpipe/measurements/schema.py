@@ -23,7 +23,7 @@ __all__ = ["FORMATS", "METADATA", "MOST_ROWS", "TABLES", "UNKNOWN", "Builder", "
 FORMATS = ("flent", "qlog", "sqlog", "ss", "iperf3", "pcap", "pcapng", "tc", "fullpipe")
 """Formats that can be read."""
 
-UNKNOWN = f"unknown format; allowed: {', '.join(FORMATS)}"
+UNKNOWN = f"unknown format (allowed: {', '.join(FORMATS)})"
 """Message for a file of another format."""
 
 MOST_ROWS = 10_000_000

@@ -119,7 +119,7 @@ class Source:
                 parts.append(first)
                 length += len(first)
                 if length > MOST_LINE_BYTES:
-                    raise self.error(f"has a line of more than {MOST_LINE_BYTES >> 20} MiB")
+                    raise self.error(f"a line must have at most {MOST_LINE_BYTES >> 20} MiB")
                 if others:
                     yield b"".join(parts)
                     yield from others[:-1]
@@ -177,7 +177,7 @@ class Stream(io.RawIOBase):
             raise self._source.error(f"holds damaged {self._kind} data ({error})") from None
         self.position += len(found)
         if self._kind and self.position > FREE_BYTES and self.position > MOST_EXPANSION * self._counted.bytes:
-            raise self._source.error(f"expands more than {MOST_EXPANSION} times")
+            raise self._source.error(f"must expand at most {MOST_EXPANSION} times")
         return found
 
     def read_exactly(self, size: int) -> bytes:

@@ -151,14 +151,14 @@ def read_ss(source: Source, metadata: Tree, interval_s: float | None = None) -> 
             key = (each.source, each.sink)
             counts[key] = counts.get(key, -1) + 1
             if interval_s is None and counts[key]:
-                raise source.error("has samples without times; give --interval, for example --interval 100ms")
+                raise source.error("samples without times require --interval, for example --interval 100ms")
             t_s = counts[key] * (interval_s or 0.0)
         elif start is None:
             start = t_s
         is_relative = is_relative or each.is_relative
         flows.take(each, t_s - (start or 0.0))
     if not flows.sent:
-        raise source.error("has no sockets with values of TCP (allowed: output of ss -tin)")
+        raise source.error("requires sockets with values of TCP, as ss -tin prints them")
     if is_relative:
         builder.warn("times count the seconds of a loop; they are inexact")
     metadata |= {"vantage": "sender", "clock": "wall"}

@@ -50,7 +50,7 @@ def qdiscs(source: Source) -> Iterator[tuple[float | None, list[Tree]]]:
             lines.append(line)
             length += len(line)
             if length > MOST_LINE_BYTES:
-                raise source.error(f"has a sample of more than {MOST_LINE_BYTES >> 20} MiB")
+                raise source.error(f"a sample must have at most {MOST_LINE_BYTES >> 20} MiB")
             continue
         if any(map(str.strip, lines)):
             yield mark.t_s if mark.is_after else t_s, _sample(source, lines)
@@ -79,7 +79,7 @@ def read_tc(source: Source, metadata: Tree) -> Measurement:
                 _add_link(builder, links[key], each, is_leaf=is_leaf)
             _add_sample(builder, links[key], 0.0 if t_s is None or start is None else t_s - start, each)
     if not links:
-        raise source.error("has no queueing disciplines (allowed: output of tc -s qdisc)")
+        raise source.error("requires queueing disciplines, as tc -s qdisc prints them")
     metadata |= {"vantage": "middle", "clock": "wall", "t0": None if start is None else rfc3339(start)}
     return builder.build()
 

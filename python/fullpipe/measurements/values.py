@@ -81,11 +81,11 @@ class _Bounded:
         self._bytes += len(chunk)
         self.is_at_end = not chunk
         if self._bytes > MOST_JSON_BYTES:
-            raise self._source.error(f"has a JSON document of more than {MOST_JSON_BYTES >> 20} MiB")
+            raise self._source.error(f"a JSON document must have at most {MOST_JSON_BYTES >> 20} MiB")
         ends = chunk.count(b'"') - chunk.count(b'\\"')
         self._run = 0 if ends > 0 else self._run + len(chunk)
         if self._run > MOST_LINE_BYTES:
-            raise self._source.error(f"has a text or number of more than {MOST_LINE_BYTES >> 20} MiB")
+            raise self._source.error(f"a text or number must have at most {MOST_LINE_BYTES >> 20} MiB")
         return chunk
 
 
@@ -168,7 +168,7 @@ class _Walk:
     def _enter(self, container: object) -> bool:
         self._level += 1
         if self._level > MOST_LEVELS:
-            raise self._source.error(f"is nested too deeply (allowed: at most {MOST_LEVELS} levels)")
+            raise self._source.error(f"must have at most {MOST_LEVELS} levels of lists and objects")
         if self._open:
             self._attach(container)
             self._open.append(container)
@@ -195,7 +195,7 @@ class _Walk:
     def _attach(self, value: object) -> None:
         self._parts += 1
         if self._parts > MOST_PARTS:
-            raise self._source.error(f"has a part of more than {MOST_PARTS} values")
+            raise self._source.error(f"a part must have at most {MOST_PARTS} values")
         outer = self._open[-1]
         if isinstance(outer, dict):
             outer[self._keys[-1]] = value

@@ -48,7 +48,7 @@ def items_in(directory: str | os.PathLike[str]) -> tuple[Item, ...]:
             raise InputError(f"{directory}: is not a paper: {name} is missing")
     if not re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", paper) or paper in PAPERS:
         why = "fullpipe has a paper of that name" if paper in PAPERS else "use small letters, digits and underscores"
-        raise InputError(f"{directory}: a paper can't be called {quoted(paper)}: {why}")
+        raise InputError(f"{directory}: unusable name {quoted(paper)} of a paper: {why}")
     keep_data_in(paper, place)
     found = getattr(_package(place), "ITEMS", None)
     if not isinstance(found, tuple) or not all(isinstance(item, Item) for item in found) or not found:

@@ -44,5 +44,5 @@ def advice_plot(x: str, y: str, points: Mapping[str, Point], best: str) -> Plot:
         text = label(f"{name} (recommended)" if name == best else name)
         panel.line([x_scale * one.mean], [y_scale * other.mean], error=([half], [half]), **mark, label=text)
     panel.x.label, panel.y.label = label(x_label), label(y_label)
-    panel.title = "Queues; full marks: no other has more with less delay"
+    panel.title = "Queues (filled: no other queue is better in both)"
     return plot

@@ -18,7 +18,7 @@ __all__ = ["curve_plot", "front", "sizing_plot"]
 RULES = {
     "rule_bdp_packets": ("one BDP", "-"),
     "rule_sqrt_packets": ("BDP/√n", "--"),
-    "rule_adaptive_full_packets": ("adaptive AIMD, closed form", ":"),
+    "rule_adaptive_full_packets": ("adaptive AIMD, analytical", ":"),
 }
 """Names and dashes of the analytical sizing rules."""
 
@@ -104,7 +104,7 @@ def curve_plot(tried: Sequence[Table], column: str, what: str) -> Plot:
         for size, (x, y) in ends.items():
             panel.note(f"{size:,}", x, y, (4, -9))
         count = f"{flows} flow{'s' if flows > 1 else ''}"
-        panel.title = f"{count}, {what} in packets\nfull marks: no other has more with less delay"
+        panel.title = f"{count}, {what} in packets\nfilled: no other has more utilization with less delay"
         panel.x.label = axis("p99_queueing_delay_s")[0]
         panel.x.scale = "symlog"
     plot.panels[0].y.label = axis("utilization")[0]

@@ -205,7 +205,7 @@ class Outcome(Variant):
         from fullpipe.plots.draw import drawn
 
         if not self.item.pictures or self.kept:
-            raise InputError(f"{self.item.id}: no plot (allowed: a result with plots that was run now)")
+            raise InputError(f"{self.item.id}: a plot requires a result with plots that was run now")
         draw = next(iter(self.item.pictures.values()))
         return drawn(draw(self.results), path, style)
 

@@ -119,7 +119,7 @@ def check_engines(engines: Sequence[str], kernel: str | None = None) -> None:
 
         check_name(kernel)
         if "linux" not in engines:
-            raise InputError(f"kernel = {quoted(kernel)}: for the engine linux, not {listed(engines)}")
+            raise InputError(f"kernel = {quoted(kernel)} requires the engine linux, got {listed(engines)}")
 
 
 class Together(TypedDict, total=False):
@@ -160,7 +160,7 @@ def run_many(scenarios: Mapping[Key, Scenario], **together: Unpack[Together]) ->
     given: object = scenarios
     if not isinstance(given, Mapping):
         kind = type(given).__name__
-        raise InputError(f"scenarios: found a {kind}; expected a dictionary (allowed: dict(enumerate(scenarios)))")
+        raise InputError(f"scenarios must be a dictionary such as dict(enumerate(scenarios)), got a {kind}")
     for name in together.keys() - Together.__annotations__.keys():
         raise TypeError(f"unexpected keyword argument {name!r}{hint(name, Together.__annotations__)}")
     progress, stop = together.get("progress"), together.get("stop")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import readable, staged
 from fullpipe._util.inputs import read_json, read_table
-from fullpipe._util.text import hint, listed, quoted, unknown
+from fullpipe._util.text import listed, quoted, unknown
 from fullpipe.engine.tables import described
 from fullpipe.errors import InputError
 from fullpipe.metrics import column, metric
@@ -427,7 +427,7 @@ class Results(Outcome):
         known = self.metrics
         for name in names or ():
             if name not in known:
-                raise InputError(f"unknown metric {quoted(name)}{hint(name, known)} (allowed: {listed(known)})")
+                raise InputError(unknown("metric", name, known))
         return known if names is None else list(names)
 
     def _known(self, columns: Sequence[str] | None, known: Sequence[str], without: Sequence[str]) -> list[str]:
@@ -441,7 +441,7 @@ class Results(Outcome):
     def _find_baseline(self, baseline: Label | Mapping[str, Label]) -> tuple[str, Label]:
         if isinstance(baseline, Mapping):
             if len(baseline) != 1:
-                raise InputError(f"baseline: expected one label with its value, got {len(baseline)}")
+                raise InputError(f"baseline requires exactly one label with its value, got {len(baseline)}")
             ((name, value),) = baseline.items()
             if name not in self.labels:
                 raise InputError(unknown("label", name, self.labels))
@@ -498,7 +498,7 @@ class Results(Outcome):
 
     def _detail(self, table: pa.Table | None, what: str) -> pa.Table:
         if table is None:
-            raise InputError(f"{what}: this experiment has too many flows; use run or compare for rows of {what}")
+            raise InputError(f"{what} requires fewer flows; use run or compare for rows of {what}")
         return table
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe._util.text import listed, quoted
+from fullpipe._util.text import quoted, unknown
 from fullpipe.engine.memory import share_bytes
 from fullpipe.errors import AlgorithmError, FullpipeError, InputError, MemoryLimitError, ScenarioError, check_range
 from fullpipe.runs.result import Result
@@ -168,7 +168,7 @@ class Simulation:
         until_s = read_quantity("until", until, "s", '"2 s"') if isinstance(until, str) else float(until)
         until_ns = round(until_s * 1e9) if 0 <= until_s < 1e9 else -1
         if until_ns < self._steps.now_ns:
-            raise InputError(f"until = {until_s:g} s (allowed: from {self.now:g} s on, less than 1e9 s)")
+            raise InputError(f"until must be in [{self.now:g} s, 1e9 s), got {until_s:g} s")
         self._step(until_ns)
 
     def set(self, flow: int, *, cwnd: float | None = None, pacing_rate: str | float | None = None) -> None:
@@ -184,7 +184,7 @@ class Simulation:
             InputError: The flow is not external, or a value is not allowed.
         """
         if flow not in self._external:
-            raise InputError(f"flow {flow} is not external (allowed: {listed(map(str, self._external)) or 'none'})")
+            raise InputError(unknown("external flow", flow, self._external))
         if cwnd is not None:
             check_range("cwnd", cwnd, 1, MOST_CWND, "packets")
         rate = None

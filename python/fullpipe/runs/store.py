@@ -152,7 +152,7 @@ class Store:
         assert self.path is not None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists() and not self.path.is_file():
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         self._file = sqlite3.connect(
             self.path, timeout=LOCKED_S, isolation_level=None, check_same_thread=False, cached_statements=10
         )
@@ -242,7 +242,9 @@ class Store:
             number, why = NUMBERS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF), str(error)
         if not self._optional:
             self._waiting = {}
-            raise OSError(number, f"{why}; finished runs are kept: start again to go on", str(self.path)) from None
+            raise OSError(
+                number, f"{why}; finished runs are kept; run the command again to continue", str(self.path)
+            ) from None
         if not self.fails:
             self.fails = True
             logger.warning("fullpipe: runs are not kept for later: %s: %s", _shown(self.path), why)

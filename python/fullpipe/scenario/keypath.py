@@ -56,14 +56,14 @@ def _choose(entries: list[Tree], steps: list[str]) -> tuple[list[int], list[str]
     elif step.isdecimal():
         # Python refuses to read numbers of thousands of digits.
         if len(step) > 9 or int(step) >= len(entries):
-            raise KeyError(f"there is no entry {step}; there are {len(entries)}, counted from 0")
+            raise KeyError(f"the entry must be in [0, {len(entries) - 1}], got {step}")
         chosen = [int(step)]
     elif rest and not any(step in entry for entry in entries):
         raise KeyError(_unknown(step, names or [str(i) for i in range(len(entries))]))
     else:
         return list(range(len(entries))), steps
     if not rest:
-        raise KeyError(f"ends at a whole table; name one of its keys: {listed(entries[chosen[0]])}")
+        raise KeyError(f"requires a key of the table: {listed(entries[chosen[0]])}")
     return chosen, rest
 
 

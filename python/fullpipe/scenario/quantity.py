@@ -52,5 +52,5 @@ def read_quantity(name: str, text: str, base: str, example: str) -> float:
     """
     quantity = Quantity.parse(text)
     if quantity is None or quantity.base != base or not 0 < quantity.value < math.inf:
-        raise InputError(f"{name} = {quoted(text)}: expected a quantity with a unit, above 0, e.g. {example}")
+        raise InputError(f"{name} must be a quantity above 0 with a unit, e.g. {example}, got {quoted(text)}")
     return quantity.value

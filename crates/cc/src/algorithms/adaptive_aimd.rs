@@ -38,16 +38,16 @@ params! {
     /// Parameters of Adaptive AIMD.
     pub struct AdaptiveAimdParams for ADAPTIVE_AIMD {
         beta_min: f64 = number(0.5, 0.05, 0.99), "1",
-            "Least factor kept of the window at a congestion event.",
+            "Smallest multiplicative decrease factor.",
             "Shorten and Leith 2007, section III: no less than standard TCP's 0.5";
         beta_max: f64 = number(0.8, 0.05, 0.99), "1",
-            "Greatest factor kept of the window; wins over a larger beta_min.",
+            "Largest multiplicative decrease factor; overrides a larger beta_min.",
             "Shorten and Leith 2007, section III: 0.8 fills a link with a quarter of a BDP of buffer";
         fading: f64 = number(0.875, 0.0, 1.0), "1",
-            "Part of RTTmax - RTTmin remembered past a congestion event.",
+            "Fraction of RTTmax - RTTmin that is kept after a congestion event.",
             "Shorten and Leith 2007, equation 9, with the memory of the smoothed RTT (RFC 6298: 7/8)";
         estimator: BetaEstimator = choice(&["rtt", "throughput"]), "1",
-            "What beta is computed from.",
+            "Measurement from which beta is computed.",
             "Shorten and Leith 2007, equation 7 (rtt) or 10 (throughput)";
         abe: bool = ABE;
     }

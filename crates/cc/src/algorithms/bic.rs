@@ -39,13 +39,13 @@ params! {
             "Fraction of the window cut at a loss above low_window.",
             "Xu et al. 2004, preset parameters: beta = 0.125 (ns-2's Linux module: 1 - 819/1024 = 0.2002)";
         low_window: f64 = number(14.0, 1.0, 1e6), "segments",
-            "Below this window the algorithm is Reno.",
+            "Window below which the algorithm is Reno.",
             "Xu et al. 2004, preset parameters: low_window = 14";
         fast_convergence: bool = flag(true), "1",
-            "Release bandwidth when the window at a loss is below the one before.",
+            "Fast convergence: release bandwidth if the window at a loss is below the previous one.",
             "Xu et al. 2004, fast convergence";
         divisor: f64 = number(2.0, 2.0, 64.0), "1",
-            "The search goes this part of the distance to the last maximum in a round trip.",
+            "Fraction of the distance to the last maximum per RTT, as a divisor.",
             "Xu et al. 2004, binary search: the middle, 2 (ns-2's Linux module: B = 4)";
         gain: f64 = number(1.0, 0.01, 100.0), "1",
             "Factor on every increase above low_window.",

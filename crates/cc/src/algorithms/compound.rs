@@ -39,13 +39,13 @@ params! {
             "Exponent of the second window's growth.",
             "draft-02 section 3: 3/4";
         zeta: f64 = number(1.0, 0.0, 100.0), "1",
-            "How fast the second window falls, per segment in the queue.",
+            "Decrease of the second window per segment in the queue.",
             "draft-02 section 3: 1";
         gamma: f64 = number(30.0, 0.0, 1e6), "segments",
-            "From so many segments in the queue on the second window falls.",
+            "Backlog from which the second window decreases.",
             "draft-02 section 3: 30";
         low_window: f64 = number(41.0, 1.0, 1e6), "segments",
-            "Below it the second window does not grow.",
+            "Window below which the second window does not grow.",
             "draft-02 section 3: 41";
         abe: bool = ABE;
     }

@@ -48,7 +48,7 @@ params! {
     /// Parameters of Copa.
     pub struct CopaParams for COPA {
         delta: f64 = number(0.5, 0.001, 10.0), "1/segments",
-            "About 1/delta segments stay in the queue.",
+            "Target of the queue: about 1/delta segments.",
             "Arun and Balakrishnan 2018, section 2.1: 0.5";
         competitive: bool = flag(false), "1",
             "Decrease delta while other flows fill the queue.",

@@ -42,23 +42,23 @@ params! {
     /// Parameters of CUBIC.
     pub struct CubicParams for CUBIC {
         c: f64 = number(0.4, 1e-6, 1e3), "segments/s^3",
-            "Steepness of the cubic.",
+            "Scale of the cubic growth.",
             "RFC 9438 section 5: C = 0.4";
         beta: f64 = number(0.7, 0.1, 0.99), "1",
-            "Part of the window kept at a congestion event.",
+            "Multiplicative decrease factor.",
             "RFC 9438 section 4.6: beta_cubic = 0.7";
         fast_convergence: bool = flag(true), "1",
-            "Release bandwidth when the window at a congestion event is below the one before.",
+            "Fast convergence: release bandwidth if the window at a congestion event is below the previous one.",
             "RFC 9438 section 4.7";
         reno_friendly: bool = flag(true), "1",
             "Keep the window at least as large as Reno's estimate.",
             "RFC 9438 section 4.3";
         alpha_to_one: bool = flag(true), "1",
-            "Let Reno's estimate grow by a segment a round trip once it has reached the window before the cut.",
+            "Let Reno's estimate grow by one segment per RTT after it has reached the window before the cut.",
             "RFC 9438 section 4.3; off in Linux";
         whole_segments: bool = flag(false), "1",
-            "Count the window, W_max, and what the cubic is away from it in whole segments.",
-            "Linux, which counts no parts";
+            "Compute the window, W_max, and their distance in whole segments.",
+            "Linux";
         abe: bool = ABE;
     }
 }

@@ -37,10 +37,10 @@ params! {
     /// Parameters of DCTCP.
     pub struct DctcpParams for DCTCP {
         g: f64 = number(1.0 / 16.0, 0.0, 1.0), "1",
-            "How far alpha moves towards the fraction marked, once a window.",
+            "Weight of the newest fraction of marked segments in alpha, per window.",
             "RFC 8257 section 4.2: 1/16";
         first_alpha: f64 = number(1.0, 0.0, 1.0), "1",
-            "Alpha at the beginning; 1 halves the window at the first mark.",
+            "Initial alpha; 1 halves the window at the first mark.",
             "RFC 8257 section 3.3: 1";
     }
 }

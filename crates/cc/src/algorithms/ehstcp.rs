@@ -2,7 +2,7 @@
 //!
 //! Source: Y.-S. Choi, S.-H. Lee, Y.-Z. Cho, *Enhanced Congestion Control Algorithm for High-Speed TCP*, LNCS (2005).
 //!
-//! - eRTT = RTT - d_bq, d_bq = d_b - min d_b: the RTT without the queueing delay of the way back (equations 1, 2);
+//! - eRTT = RTT - d_bq, d_bq = d_b - min d_b: the RTT without the queueing delay of the reverse path (equations 1, 2);
 //! - N' = cwnd (eRTT - RTTmin)/eRTT, the flow's own backlog on the way forth (equation 3); N' < n_star: HighSpeed TCP's
 //!   increase, otherwise Reno's;
 //! - at a loss the window is cut by beta_e = 1 - RTTmin/eRTT (equation 4). If that is less than HighSpeed TCP's b(w), the
@@ -40,11 +40,11 @@ params! {
             "Backlog from which the link counts as fully used.",
             "Choi et al., section 3: N* = 10";
         safety_rtts: f64 = number(5.0, 0.0, 1000.0), "RTTmax",
-            "Length of the safety check; 0 leaves it out.",
+            "Length of the safety check; 0 disables it.",
             "Choi et al., section 3: 5 RTTmax";
         cap_beta: bool = flag(false), "1",
             "Never cut more than HighSpeed TCP would.",
-            "not in the paper, which does not say what happens where equation 4 exceeds b(w)";
+            "not in the paper, which does not define the case that equation 4 exceeds b(w)";
         low_window: f64 = LOW_WINDOW;
         high_window: f64 = HIGH_WINDOW;
         high_p: f64 = HIGH_P;
@@ -208,7 +208,7 @@ impl CongestionControl for EHstcp {
 /// Round-trip and one-way delays (equations 1 and 2).
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Delays {
-    /// Least delay of the way back; the clocks' offset included.
+    /// Least delay of the reverse path; the clocks' offset included.
     min_backward: Option<i64>,
     /// The newest eRTT, nanoseconds.
     ertt: Option<f64>,
@@ -302,7 +302,7 @@ mod tests {
         (cc, sender)
     }
 
-    /// Equations 1-3: RTT 130 ms, of which 20 ms are queueing on the way back (clocks 1 s apart): eRTT = 110 ms, and with
+    /// Equations 1-3: RTT 130 ms, of which 20 ms are queueing on the reverse path (clocks 1 s apart): eRTT = 110 ms, and with
     /// cwnd = 1100 and RTTmin = 100 ms, N' = 1100 10/110 = 100.
     #[test]
     fn backlog_leaves_out_the_way_back() {

@@ -51,15 +51,15 @@ pub const HSTCP: Info = Info {
 };
 
 pub(crate) const LOW_WINDOW: Param =
-    Param::number("low_window", 38.0, 1.0, 1000.0, "At or below this window the algorithm is Reno.")
+    Param::number("low_window", 38.0, 1.0, 1000.0, "Window up to which the algorithm is Reno.")
         .unit("segments")
         .source("RFC 3649 section 5: Low_Window = 38");
 pub(crate) const HIGH_WINDOW: Param =
-    Param::number("high_window", 83_000.0, 1001.0, 1e9, "The window that the loss rate high_p sustains.")
+    Param::number("high_window", 83_000.0, 1001.0, 1e9, "Window at the loss rate high_p.")
         .unit("segments")
         .source("RFC 3649 section 5: High_Window = 83000");
 pub(crate) const HIGH_P: Param =
-    Param::number("high_p", 1e-7, 1e-12, 1e-2, "The loss rate at which the window is high_window.")
+    Param::number("high_p", 1e-7, 1e-12, 1e-2, "Loss rate at which the window is high_window.")
         .source("RFC 3649 section 5: High_P = 10^-7");
 pub(crate) const HIGH_DECREASE: Param =
     Param::number("high_decrease", 0.1, 0.01, 0.5, "Fraction of the window cut at high_window.")

@@ -41,19 +41,19 @@ params! {
             "Time since the last congestion event up to which the increase is Reno's.",
             "draft-leith-tcp-htcp-06: Delta_L = 1 s";
         beta_min: f64 = number(0.5, 0.05, 0.99), "1",
-            "Least part of the window kept at a congestion event.",
+            "Smallest multiplicative decrease factor.",
             "draft-leith-tcp-htcp-06: 0.5";
         beta_max: f64 = number(0.8, 0.05, 0.99), "1",
-            "Greatest part of the window kept; wins over a larger beta_min.",
+            "Largest multiplicative decrease factor; overrides a larger beta_min.",
             "draft-leith-tcp-htcp-06: 0.8";
         throughput_change: f64 = number(0.2, 0.0, 1e6), "1",
-            "A relative change of throughput between events above this sets beta to beta_min.",
+            "Relative change of throughput between events above which beta is beta_min.",
             "draft-leith-tcp-htcp-06: 0.2";
         fading: f64 = number(0.95, 0.0, 1.0), "1",
-            "Part of RTTmax - RTTmin remembered past a congestion event.",
+            "Fraction of RTTmax - RTTmin that is kept after a congestion event.",
             "not in the draft; 95 % in the Linux and FreeBSD implementations";
         rtt_ref: f64 = number(0.1, 1e-6, 1e3), "s",
-            "The RTT at which RTT scaling changes nothing.",
+            "RTT without effect of RTT scaling.",
             "Linux and FreeBSD implementations: 100 ms";
         adaptive_backoff: bool = flag(true), "1",
             "beta = RTTmin/RTTmax; otherwise beta_min.",

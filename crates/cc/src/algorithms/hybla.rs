@@ -29,7 +29,7 @@ params! {
     /// Parameters of Hybla.
     pub struct HyblaParams for HYBLA {
         rtt_ref: f64 = number(0.025, 1e-3, 10.0), "s",
-            "RTT0, whose growth in time is that of every longer round trip.",
+            "Reference RTT, RTT0: flows with longer RTTs grow as a flow with RTT0.",
             "Caini and Firrincieli 2004; Linux: 25 ms";
         abe: bool = ABE;
     }

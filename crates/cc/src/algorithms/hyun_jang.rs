@@ -51,19 +51,19 @@ params! {
             "Factor by which cwnd + extra grows per round trip towards W_full.",
             "Hyun and Jang 2012, section 4: a = 1.1";
         alpha: f64 = number(1.02, 1.0, 10.0), "1",
-            "LSRTT/RTTmin above this means congestion.",
+            "LSRTT/RTTmin above which the path is congested.",
             "Hyun and Jang 2012, equation 1 and section 4: alpha = 1.02";
         beta: f64 = number(0.97, 0.01, 1.0), "1",
-            "Part of the window at the onset of congestion that is taken as W_full.",
+            "W_full as a fraction of the window at the onset of congestion.",
             "Hyun and Jang 2012, equation 2 and section 4: beta = 0.97";
         lsrtt: LsrttFilter = choice(&["ewma", "likelihood"]), "1",
-            "The smoothing of the RTT: exponential, or the mean since a detected change.",
+            "Smoothing of the RTT: exponential, or the mean since a detected change.",
             "Hyun and Jang 2012, section 2.1, cite Ngwenya and Hancke 2004 without a definition; ours";
         lsrtt_shift: f64 = number(0.02, 1e-6, 10.0), "1",
-            "Change of the RTT to detect, as a part of it; for lsrtt = \"likelihood\".",
+            "Relative change of the RTT to detect; for lsrtt = \"likelihood\".",
             "ours: alpha - 1";
         lsrtt_sigma: f64 = number(0.01, 1e-6, 10.0), "1",
-            "Standard deviation of the RTT, as a part of it; for lsrtt = \"likelihood\".",
+            "Relative standard deviation of the RTT; for lsrtt = \"likelihood\".",
             "ours: half the shift";
         lsrtt_threshold: f64 = number(5.0, 0.0, 1e6), "1",
             "Log-likelihood ratio beyond which the RTT has changed; for lsrtt = \"likelihood\".",

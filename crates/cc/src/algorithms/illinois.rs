@@ -38,22 +38,22 @@ params! {
     /// Parameters of Illinois.
     pub struct IllinoisParams for ILLINOIS {
         alpha_min: f64 = number(0.3, 0.01, 10.0), "segments/RTT",
-            "Growth per RTT at the greatest delay.",
+            "Growth per RTT at the largest delay.",
             "Liu, Basar and Srikant 2008; Linux: 0.3";
         alpha_max: f64 = number(10.0, 0.01, 1000.0), "segments/RTT",
-            "Growth per RTT without delay; wins over a larger alpha_min.",
+            "Growth per RTT without delay; overrides a larger alpha_min.",
             "Liu, Basar and Srikant 2008: 10";
         beta_min: f64 = number(0.125, 0.0, 0.9), "1",
-            "Part of the window cut at a loss with little delay.",
+            "Fraction of the window cut at a loss with a small delay.",
             "Liu, Basar and Srikant 2008: 1/8";
         beta_max: f64 = number(0.5, 0.0, 0.9), "1",
-            "Part of the window cut at a loss with great delay; wins over a larger beta_min.",
+            "Fraction of the window cut at a loss with a large delay; overrides a larger beta_min.",
             "Liu, Basar and Srikant 2008: 1/2";
         win_thresh: f64 = number(15.0, 0.0, 1e6), "segments",
-            "Below this window it is Reno.",
+            "Window below which the algorithm is Reno.",
             "Linux: 15";
         theta: f64 = number(5.0, 1.0, 1000.0), "RTTs",
-            "RTTs without delay before the growth is alpha_max again.",
+            "RTTs without delay until the growth is alpha_max again.",
             "Liu, Basar and Srikant 2008: 5";
         abe: bool = ABE;
     }
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(cc.cwnd(), 7.0);
     }
 
-    /// After delay, four RTTs without leave alpha; the fifth makes it 10. One with delay among them begins the count anew.
+    /// After delay, four RTTs without leave alpha; the fifth makes it 10. One with delay among them begins the count again.
     #[test]
     fn five_calm_round_trips_make_it_fast_again() {
         let (mut cc, mut sender) = settled(100.0);

@@ -36,10 +36,10 @@ params! {
             "Target queueing delay.",
             "draft-06 section 4: 60 ms";
         constant: f64 = number(1.0, 0.0, 10.0), "1",
-            "How strongly the window falls above the target.",
+            "Gain of the decrease above the target.",
             "draft-06 section 4.3: 1";
         slowdowns: bool = flag(true), "1",
-            "Empty the queue periodically.",
+            "Periodic slowdowns that empty the queue.",
             "draft-06 section 4.4";
     }
 }

@@ -38,13 +38,13 @@ params! {
     /// Parameters of Prague.
     pub struct PragueParams for PRAGUE {
         g: f64 = number(1.0 / 16.0, 0.0, 1.0), "1",
-            "How far alpha moves towards the fraction marked, once a virtual round trip.",
+            "Weight of the newest fraction of marked segments in alpha, per virtual RTT.",
             "draft-04 section 2.4.1: 1/16";
         virtual_rtt: f64 = number(25.0, 0.0, 1000.0), "ms",
-            "Flows with a shorter RTT have the rate of one with this; 0 leaves it out.",
+            "Virtual RTT: flows with a shorter RTT have the rate of a flow with this RTT; 0 disables it.",
             "draft-04 section 2.4.4: 25 ms";
         transition: f64 = number(500.0, 0.0, 1e6), "round trips",
-            "Round trips after which virtual_rtt governs.",
+            "Round trips after which virtual_rtt applies.",
             "draft-04 section 2.4.4: D = 500";
     }
 }

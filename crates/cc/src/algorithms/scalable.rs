@@ -25,7 +25,7 @@ params! {
             "Fraction of the window cut at a congestion event above low_window.",
             "Kelly 2003: b = 1/8";
         low_window: f64 = number(16.0, 1.0, 1e6), "segments",
-            "Legacy window: at or below it the algorithm is Reno.",
+            "Legacy window: window up to which the algorithm is Reno.",
             "Kelly 2003: lwnd = 16 segments";
         at_least_reno: bool = flag(false), "1",
             "Gain per ACK never below Reno's 1/cwnd.",

@@ -44,13 +44,13 @@ params! {
     /// Parameters of Vegas.
     pub struct VegasParams for VEGAS {
         alpha: f64 = number(1.0, 0.0, 1e6), "segments",
-            "Fewer than this in the queue: the window grows.",
+            "Backlog below which the window grows.",
             "ns-2 v_alpha_ = 1 (Brakmo and Peterson 1995, section 3.2, use 2 and, in figure 8, 1)";
         beta: f64 = number(3.0, 0.0, 1e6), "segments",
-            "More than this in the queue: the window shrinks; not below alpha.",
+            "Backlog above which the window shrinks; at least alpha.",
             "Brakmo and Peterson 1995, section 3.2; ns-2 v_beta_ = 3";
         gamma: f64 = number(1.0, 0.0, 1e6), "segments",
-            "More than this in the queue: slow start ends.",
+            "Backlog above which slow start ends.",
             "Brakmo and Peterson 1995, section 3.3; ns-2 v_gamma_ = 1";
         loss_cut: f64 = number(0.25, 0.0, 0.9), "1",
             "Fraction of the window cut at a loss.",

@@ -25,10 +25,10 @@ params! {
     /// Parameters of Veno.
     pub struct VenoParams for VENO {
         beta: f64 = number(3.0, 0.0, 1e6), "segments",
-            "A backlog below this is none.",
+            "Backlog below which a loss counts as random.",
             "Fu and Liew 2003: beta = 3";
         random_kept: f64 = number(0.8, 0.1, 0.99), "1",
-            "Part of the window kept at a loss without a backlog.",
+            "Multiplicative decrease factor of a random loss.",
             "Fu and Liew 2003: 4/5";
         abe: bool = ABE;
     }

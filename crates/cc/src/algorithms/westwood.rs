@@ -33,14 +33,14 @@ params! {
     /// Parameters of Westwood+.
     pub struct WestwoodParams for WESTWOOD {
         memory: f64 = number(0.875, 0.0, 0.99), "1",
-            "What each of the two filters keeps at a sample.",
+            "Weight of the old value in each of the two filters.",
             "Linux: 7/8 (Grieco and Mascolo 2004: one filter, 0.9)";
         min_interval: f64 = number(0.05, 0.0, 10.0), "s",
-            "A sample of the bandwidth takes longer than this, and than an RTT.",
+            "Smallest duration of a bandwidth sample, which also lasts at least an RTT.",
             "Linux: 50 ms";
         halve_in_recovery: bool = flag(false), "1",
-            "In fast recovery the window is half of what it was, and what was measured only after it.",
-            "Linux (Grieco and Mascolo 2004: what was measured, at once)";
+            "Halve the window in fast recovery, and set it from the bandwidth estimate only afterwards.",
+            "Linux (Grieco and Mascolo 2004: from the estimate at once)";
         abe: bool = ABE;
     }
 }

@@ -31,25 +31,25 @@ params! {
     /// Parameters of YeAH.
     pub struct YeahParams for YEAH {
         alpha: f64 = number(80.0, 0.0, 1e6), "segments",
-            "A queue above this is taken from the window.",
+            "Queue above which decongestion reduces the window.",
             "Baiocchi et al. 2007: Q_max; Linux: 80";
         gamma: f64 = number(1.0, 1.0, 100.0), "1",
-            "Decongestion takes the queue divided by this.",
+            "Decongestion reduces the window by the queue divided by this.",
             "Linux: 1";
         delta: f64 = number(3.0, 1.0, 10.0), "1",
-            "A loss takes at least 2^-delta of the window.",
+            "A loss reduces the window by at least 2^-delta of it.",
             "Baiocchi et al. 2007: 1/8; Linux: 3";
         epsilon: f64 = number(1.0, 1.0, 10.0), "1",
-            "Decongestion takes at most 2^-epsilon of the window.",
+            "Decongestion reduces the window by at most 2^-epsilon of it.",
             "Linux: 1";
         phi: f64 = number(8.0, 0.1, 1000.0), "1",
-            "Queueing delay above the base RTT divided by this is congestion.",
+            "Queueing delay above which the path is congested: base RTT divided by this.",
             "Baiocchi et al. 2007; Linux: 8";
         rho: f64 = number(16.0, 0.0, 1e6), "RTTs",
-            "After so long a slow mode a loss halves.",
+            "RTTs of slow mode after which a loss halves the window.",
             "Linux: 16";
         zeta: f64 = number(50.0, 0.0, 1e6), "RTTs",
-            "After more than so many RTTs of fast mode cwnd_reno is forgotten.",
+            "RTTs of fast mode after which cwnd_reno is reset.",
             "Linux: 50";
         abe: bool = ABE;
     }

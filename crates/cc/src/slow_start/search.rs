@@ -163,7 +163,7 @@ mod tests {
         assert_eq!((search.missing(105 * MS), over), (Some(0.0), false));
     }
 
-    /// Up to ten bins without an ACK have the counts before them; after more it begins anew.
+    /// Up to ten bins without an ACK have the counts before them; after more it begins again.
     #[test]
     fn a_long_silence_is_forgotten() {
         let (mut search, _) = after_bins(100, 5, |bin| (bin + 10, bin));

@@ -33,7 +33,7 @@ impl Loader<'_> {
             let symbol = elf.symbol(relocation)?;
             let at = usize::try_from(relocation.at / 8).ok().filter(|&at| at < section.data.len() / 8);
             let at =
-                first + at.ok_or_else(|| Error::new(format!("{} has a relocation behind its end", section.name)))?;
+                first + at.ok_or_else(|| Error::new(format!("relocations must be inside section {}", section.name)))?;
             relocated.insert(at, (relocation.kind, symbol));
         }
         for at in first..self.code.len() {
@@ -46,7 +46,7 @@ impl Loader<'_> {
                     }
                 }
                 (op::WIDE_IMMEDIATE, None) if instruction.src == 0 => {}
-                (op::WIDE_IMMEDIATE, _) => self.trap(at, "loads an address of a kind that is not understood".into()),
+                (op::WIDE_IMMEDIATE, _) => self.trap(at, "loads an unknown kind of address".into()),
                 (0x85, relocation) => match self.call(at, index, &instruction, relocation.copied())? {
                     Ok(call) => self.code[at] = call,
                     Err(why) => self.trap(at, format!("calls {why}")),
@@ -70,7 +70,7 @@ impl Loader<'_> {
             return Ok(Ok(memory::address(region, offset)));
         }
         let map = self.maps.iter().find(|map| map.name == *name).map(|map| memory::address(map.handle, 0));
-        Ok(map.ok_or_else(|| format!("takes the address of {}, which is no data", self.elf.sections[section].name)))
+        Ok(map.ok_or_else(|| format!("takes the address of {}, which is not data", self.elf.sections[section].name)))
     }
 
     /// Call, ready to run, or the name of a function that cannot be called.
@@ -84,26 +84,25 @@ impl Loader<'_> {
         let host = |host: Host| Instruction { opcode: op::HOST_CALL, immediate: host.number(), ..*call };
         let to = |to: i64| -> Result<Result<Instruction, String>> {
             let inside = usize::try_from(to).is_ok_and(|to| to < self.count());
-            let to =
-                inside.then_some(to).ok_or_else(|| Error::new("it calls a function that lies outside its code"))?;
+            let to = inside.then_some(to).ok_or_else(|| Error::new("a called function must be inside the code"))?;
             Ok(Ok(Instruction { opcode: op::LOCAL_CALL, offset: to as i32, ..*call }))
         };
         match relocation {
             Some((R_BPF_64_32, symbol)) => match symbol.section {
                 None => Ok(Host::function(&symbol.name).map(host)),
                 Some(other) => match self.firsts.get(&other) {
-                    None => Ok(Err(format!("{}, which is no code", symbol.name))),
+                    None => Ok(Err(format!("{}, which is not code", symbol.name))),
                     // The immediate counts from the symbol, less one.
                     Some(&first) => to(first as i64
                         + (symbol.value / 8) as i64
                         + if symbol.function { 0 } else { call.immediate + 1 }),
                 },
             },
-            Some(_) => Ok(Err("something by a relocation that is not understood".into())),
+            Some(_) => Ok(Err("a function by an unknown kind of relocation".into())),
             None => match call.src {
                 0 => Ok(Host::helper(call.immediate).map(host)),
                 1 if self.firsts.contains_key(&section) => to(at as i64 + 1 + call.immediate),
-                _ => Ok(Err("a function of the kernel without a name".into())),
+                _ => Ok(Err("an unnamed function of the kernel".into())),
             },
         }
     }
@@ -176,7 +175,7 @@ impl Loader<'_> {
             |name| MEMBERS.iter().position(|known| *known == name).is_some_and(|i| operations.entries[i].is_some());
         if !set("ssthresh") || !set("undo_cwnd") || !(set("cong_avoid") || set("cong_control")) {
             let what = format!(
-                "{} needs ssthresh, undo_cwnd, and cong_avoid or cong_control, as the kernel asks",
+                "{} requires ssthresh, undo_cwnd, and cong_avoid or cong_control, as in the kernel",
                 algorithm.name
             );
             return Err(Error::new(what));
@@ -187,7 +186,7 @@ impl Loader<'_> {
     /// First instruction of the operation `name`, whose pointer is at `at` in `section`.
     fn entry(&self, name: &str, at: u64, section: &Section, symbol: &Symbol) -> Result<usize> {
         let code = symbol.section.and_then(|section| self.firsts.get(&section));
-        let first = *code.ok_or_else(|| Error::new(format!("its {name} is {}, which is no program", symbol.name)))?;
+        let first = *code.ok_or_else(|| Error::new(format!("{name} must be a program, got {}", symbol.name)))?;
         // A static function is named by its section; the place within it is then in the data.
         let place = usize::try_from(at).unwrap_or(usize::MAX);
         let addend = place.checked_add(8).and_then(|end| section.data.get(place..end));
@@ -195,11 +194,9 @@ impl Loader<'_> {
         let offset = usize::try_from(symbol.value.wrapping_add(addend) / 8).unwrap_or(usize::MAX);
         let entry = first.checked_add(offset).filter(|&at| at < self.code.len());
         if self.module.is_none() && symbol.section.is_some_and(|section| self.elf.sections[section].name == ".text") {
-            return Err(Error::new(format!(
-                "its {name} is a plain function; SEC(\"struct_ops/{name}\") makes it a program"
-            )));
+            return Err(Error::new(format!("{name} requires SEC(\"struct_ops/{name}\"), got a plain function")));
         }
-        entry.ok_or_else(|| Error::new(format!("its {name} lies outside its code")))
+        entry.ok_or_else(|| Error::new(format!("{name} must be inside the code")))
     }
 
     /// The first instruction of a function.
@@ -221,8 +218,8 @@ impl Loader<'_> {
         for (at, instruction) in self.code.iter().enumerate().filter(|(at, _)| reached[*at]) {
             let falls_out = at + 1 == self.code.len() && !matches!(instruction.opcode, op::EXIT | op::JUMP | op::TRAP);
             let why = match instruction.opcode {
-                op::TRAP => self.traps.get(instruction.immediate as usize).map_or("ends nowhere", String::as_str),
-                _ if falls_out => "ends nowhere",
+                op::TRAP => self.traps.get(instruction.immediate as usize).map_or("has no end", String::as_str),
+                _ if falls_out => "has no end",
                 _ => continue,
             };
             let (first, section) =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* Additive increase, multiplicative decrease: `alpha` segments more a round trip, `beta` of the window left by a loss. */
+/* Additive increase of `alpha` segments per round trip, multiplicative decrease to `beta` times the window. */
 #include <linux/types.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -7,11 +7,11 @@
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
-/* The parameters, times 2^10, as their names say. */
+/* Parameters, in fixed point with 10 fractional bits. */
 const volatile __u32 alpha_q10 = 1 << 10;
 const volatile __u32 beta_q10 = 1 << 9;
 
-/* What the program knows of the kernel: what it touches and no more. Where it all lies is found when the program is loaded. */
+/* Fields of the kernel that the program uses. The loader finds their offsets (CO-RE). */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sock {
@@ -38,13 +38,13 @@ struct tcp_congestion_ops {
 
 #pragma clang attribute pop
 
-/* The kernel's own: slow start, of which it says what is left of the segments acknowledged; the window before a loss that was none. */
+/* Functions of the kernel: slow start, which returns the remaining acknowledged segments, and the window of an undo. */
 extern __u32 tcp_slow_start(struct tcp_sock *tp, __u32 acked) __ksym;
 extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
-/* Kept in the connection's private area. */
+/* State in the private area of the connection. */
 struct aimd {
-	__u64 credit_q10;  /* what acknowledged segments are worth, in shares of a segment of growth */
+	__u64 credit_q10;  /* growth not yet applied, in 2^-10 segments times the window */
 };
 
 static struct aimd *aimd_of(struct sock *sk)

@@ -169,7 +169,7 @@ pub struct FlowReport {
     pub goodput_bps: f64,
     /// Goodput without headers, which are as long as an ACK: the applications' data.
     pub payload_goodput_bps: f64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -352,7 +352,7 @@ pub struct TransferReport {
     pub completion_s: f64,
     /// That over the time that an idle path takes for its segments back to back, whatever a window would allow.
     pub slowdown: f64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,

@@ -14,10 +14,7 @@ pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, P
     if let (Some(_), Some(place)) = (&link.trace, schedule.changes.iter().position(|change| change.rate_bps.is_some()))
     {
         let key = format!("schedule[{place}].rate");
-        return Err(Problem::new(
-            format!("{}.{key}", reader.place()),
-            "cannot stand beside a trace, which is the rate",
-        ));
+        return Err(Problem::new(format!("{}.{key}", reader.place()), "conflicts with trace, which sets the rate"));
     }
     for (place, change) in schedule.changes.iter().enumerate() {
         let both = [
@@ -26,7 +23,7 @@ pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, P
         ];
         if let Some((key, _)) = both.iter().find(|(_, both)| *both) {
             let place = format!("{}.schedule[{place}].{key}", reader.place());
-            return Err(Problem::new(place, format!("conflicts with {key}_trace; write one of the two")));
+            return Err(Problem::new(place, format!("conflicts with {key}_trace")));
         }
     }
     let link_aggregation = unless_off(reader, "aggregation", other.and_then(|link| link.aggregation), aggregation)?;
@@ -65,7 +62,7 @@ pub fn drop(reader: &Reader) -> Result<Option<Vec<u64>>, Problem> {
     }
     let number = |value: &Value| {
         let found = value.as_integer().ok_or_else(|| {
-            reader.problem("drop", format!("{} is not the number of a packet; write e.g. [3, 17]", kind(value)))
+            reader.problem("drop", format!("must be packet numbers from 1, e.g. [3, 17], got {}", kind(value)))
         })?;
         u64::try_from(found).ok().filter(|number| limits::PACKETS.contains(number)).ok_or_else(|| {
             let (least, most) = (limits::PACKETS.start(), limits::PACKETS.end());
@@ -185,7 +182,7 @@ fn schedule(reader: &Reader) -> Result<Option<Schedule>, Problem> {
     let Some(list) = reader.value("schedule") else {
         return match repeat {
             None => Ok(None),
-            Some(_) => Err(reader.problem("repeat", "of what? write a schedule beside it")),
+            Some(_) => Err(reader.problem("repeat", "requires schedule")),
         };
     };
     let example = "[{ at = \"5 s\", rate = \"10 Mbit/s\" }]";
@@ -204,7 +201,9 @@ fn schedule(reader: &Reader) -> Result<Option<Schedule>, Problem> {
     if let (Some(repeat), Some(last)) = (repeat, changes.last()) {
         if repeat <= last.at {
             let (repeat, last) = (TIME.format(repeat), TIME.format(last.at));
-            return Err(reader.problem("repeat", format!("{repeat} is not after the last change, {last}")));
+            return Err(
+                reader.problem("repeat", format!("must be above the time of the last change, {last}, got {repeat}"))
+            );
         }
     }
     let repeat = repeat.filter(|_| !changes.is_empty());
@@ -214,7 +213,11 @@ fn schedule(reader: &Reader) -> Result<Option<Schedule>, Problem> {
 fn change(reader: &Reader, before: Option<&Change>) -> Result<Change, Problem> {
     let at = reader.quantity("at", &TIME, limits::MOMENT)?.ok_or_else(|| reader.missing("at", "\"5 s\""))?;
     if let Some(before) = before.filter(|before| at <= before.at) {
-        let what = format!("{} is not after the change before, {}", TIME.format(at), TIME.format(before.at));
+        let what = format!(
+            "must be above the time of the previous change, {1}, got {0}",
+            TIME.format(at),
+            TIME.format(before.at)
+        );
         return Err(reader.problem("at", what));
     }
     let change = Change {
@@ -225,7 +228,7 @@ fn change(reader: &Reader, before: Option<&Change>) -> Result<Change, Problem> {
     };
     match changes_something(&change) {
         true => Ok(change),
-        false => Err(reader.problem("at", "nothing changes then; write rate, delay or loss beside it")),
+        false => Err(reader.problem("at", "requires rate, delay, or loss")),
     }
 }
 
@@ -253,7 +256,7 @@ fn jitter(reader: &Reader) -> Result<Jitter, Problem> {
         "paretonormal" => (JitterModel::ParetoNormal { spread: scale()? }, mean(limits::DELAY)?),
         "wifi" => {
             if reader.value("spread").is_some() {
-                return Err(reader.problem("spread", "the wifi model has none of its own; its mean says all"));
+                return Err(reader.problem("spread", "conflicts with model \"wifi\", which has only a mean"));
             }
             if reader.value("correlation").is_some() {
                 return Err(reader.problem("correlation", "conflicts with model \"wifi\"; leave it out"));

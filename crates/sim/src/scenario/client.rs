@@ -87,11 +87,11 @@ pub(super) fn video(reader: &Reader) -> Result<Source, Problem> {
     let segment = time("segment", limits::SEGMENT)?.unwrap_or(2 * SECOND);
     let buffer = time("buffer", limits::PLAYER_BUFFER)?.unwrap_or((2 * segment).max(20 * SECOND));
     if buffer < 2 * segment {
-        return Err(reader.problem("buffer", format!("{} is less than two segments", TIME.format(buffer))));
+        return Err(reader.problem("buffer", format!("must be at least two segments, got {}", TIME.format(buffer))));
     }
     let startup = reader.whole("startup", limits::STARTUP)?.unwrap_or(1);
     if startup > buffer / segment {
-        return Err(reader.problem("startup", format!("{startup} segments do not fit in the buffer")));
+        return Err(reader.problem("startup", format!("must fit in the buffer, got {startup} segments")));
     }
     let startup = startup as u32;
     let player = reader.one_of("player", "player", &PlayerRule::NAMES)?.unwrap_or_default();
@@ -115,7 +115,7 @@ fn ladder(reader: &Reader) -> Result<Vec<u64>, Problem> {
         let text = value.as_str().ok_or_else(wrong)?;
         let rate = reader.in_range("video", text, &RATE, limits::RATE)?;
         if rates.last().is_some_and(|&last| rate <= last) {
-            let what = format!("{} is not above the rate before it; write the rates in rising order", quoted(text));
+            let what = format!("rates must be in rising order, got {} after a rate that is not lower", quoted(text));
             return Err(reader.problem("video", what));
         }
         rates.push(rate);

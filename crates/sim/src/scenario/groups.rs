@@ -26,7 +26,8 @@ pub fn paths(reader: &Reader, path: &[usize], links: &[Link], members: u32) -> R
         if let Some(link) = (1..path.len()).find(|&place| path[..place].contains(&path[place])).map(|place| path[place])
         {
             let name = quoted(&links[link].name);
-            return Err(reader.problem("path", format!("a loop: {name} is crossed twice by member {}", number + 1)));
+            return Err(reader
+                .problem("path", format!("must cross each link once, got {name} twice for member {}", number + 1)));
         }
         Ok((path, (u64::from(members) - number).div_ceil(period) as u32))
     };

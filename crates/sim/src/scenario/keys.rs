@@ -146,47 +146,42 @@ const fn sourced(
     Key { name, kind, default, doc, source }
 }
 
-/// Of a scenario itself.
+/// Keys of a scenario.
 pub const RUN: &[Key] = &[
-    key("duration", Quantity(&TIME, limits::SPAN), Required, "How long the run lasts."),
+    key("duration", Quantity(&TIME, limits::SPAN), Required, "Simulated duration of the run."),
     key(
         "warmup",
         Quantity(&TIME, limits::MOMENT),
         Value("\"0 s\""),
-        "The part at the beginning that every average leaves out, less than `duration`; time series keep it.",
+        "Warm-up at the start of the run, less than `duration`. Averages exclude it; time series include it.",
     ),
     key(
         "seed",
         Whole(limits::SEED),
         Value("1"),
-        "Begins every random choice: the same scenario and seed give the same bytes.",
+        "Seed of the random numbers. A scenario and a seed always give identical results.",
     ),
     sourced(
         "packet_size",
         WholeOr(&DATA, limits::PACKET),
         Words("`1000`; `1500` where all TCP is `host = \"linux\"`"),
-        "What a data packet takes on the wire, headers included, in bytes.",
+        "Size of a data packet with headers, in bytes.",
         "ns-2 `packetSize_`",
     ),
     sourced(
         "ack_size",
         WholeOr(&DATA, limits::SMALL_PACKET),
         Value("40"),
-        "What an ACK takes on the wire, in bytes.",
+        "Size of an ACK with headers, in bytes.",
         "IPv4 and TCP headers without options; ns-2",
     ),
     key(
         "series_interval",
         Other("time, or `\"off\"`", "1 ns to 1000000 s; at most 100 million rows"),
         Words("`duration`/1000; longer where that gives more than two million rows"),
-        "The time between samples of the time series; `\"off\"` samples nothing.",
+        "Time between samples of the time series. `\"off\"` disables time series.",
     ),
-    key(
-        "measure_jitter",
-        Flag,
-        Value("false"),
-        "How much the one-way delays of flows' packets vary is measured; such runs are slower.",
-    ),
+    key("measure_jitter", Flag, Value("false"), "Measure the jitter of one-way delays. Such runs are slower."),
     key("links", Other("tables, `[[links]]`", "at most 10000"), Required, "The links and their queues."),
     key(
         "flows",
@@ -202,44 +197,39 @@ pub const RUN: &[Key] = &[
     ),
     key(
         "web",
-        Other("tables, `[[web]]`", "as for `flows`; one of the three has to be there"),
+        Other("tables, `[[web]]`", "as for `flows`; at least one of the three is required"),
         Words("none"),
         "Web-like traffic.",
     ),
 ];
 
-/// Of a link as a whole.
+/// Keys of a link as a whole.
 pub const LINK: &[Key] = &[
-    key("name", Other("text", "printable, unique"), Required, "What paths, results and `--set` call the link."),
+    key("name", Other("text", "printable, unique"), Required, "Name of the link in paths, results, and `--set`."),
     key(
         "count",
         Whole(1..=limits::MOST_LINKS as u64),
         Words("one link, called `name`"),
-        "How many such links: with `name = \"home\"` they are `home/1`, `home/2`, and so on.",
+        "Number of such links. With `name = \"home\"` they are `home/1`, `home/2`, and so on.",
     ),
     key(
         "preset",
         Names(|| Preset::ALL.map(Preset::name).to_vec()),
         Words("none"),
-        "Kind of access network that gives the keys you do not write; see [presets](#presets).",
+        "Kind of access network. It sets the keys that you leave out; see [presets](#presets).",
     ),
     key(
         "reverse",
         Other("table", "every key of a link but `name`, `count`, `preset`, and `reverse`"),
         Words("as forward"),
-        "What is different in the other direction, which ACKs take.",
+        "Keys that differ in the reverse direction, which carries ACKs.",
     ),
 ];
 
-/// Of each direction of a link.
+/// Keys of each direction of a link.
 pub const DIRECTION: &[Key] = &[
-    key("rate", Quantity(&RATE, limits::RATE), Words("required, or `trace`"), "How fast it sends."),
-    key(
-        "delay",
-        Quantity(&TIME, limits::DELAY),
-        Words("required, or `delay_trace`"),
-        "The propagation delay, one way.",
-    ),
+    key("rate", Quantity(&RATE, limits::RATE), Words("required, or `trace`"), "Transmission rate."),
+    key("delay", Quantity(&TIME, limits::DELAY), Words("required, or `delay_trace`"), "One-way propagation delay."),
     key(
         "buffer",
         Other(
@@ -247,72 +237,72 @@ pub const DIRECTION: &[Key] = &[
             "1 to 10¹² packets, more than 0 BDP, one packet to 10¹⁵ B, or 1 ns to 1000000 s",
         ),
         Required,
-        "How much waits at each end, the packet being sent included.",
+        "Size of the buffer at each end, including the packet in transmission.",
     ),
     sourced(
         "queue",
         Other("text or table", "a name of `fullpipe queues`, or that with parameters"),
         Value("\"drop-tail\""),
-        "Which packet goes next, and which is dropped or marked before the buffer is full.",
+        "Queueing discipline: order of the packets, and drops and CE marks before the buffer is full.",
         "the papers reproduced here",
     ),
     key(
         "loss",
         Other("number or table", "0 to less than 1, or a channel"),
         Value("0"),
-        "The probability that a packet, data or ACK, is lost on the wire after it was sent.",
+        "Probability that a transmitted packet (data or ACK) is lost on the link.",
     ),
     key(
         "drop",
         Other("list of whole numbers", "1 to 10¹², at most 1000000 of them"),
         Words("none"),
-        "The packets, data or ACKs, that are lost on the wire besides: 1 is the first one that arrives.",
+        "Numbers of further packets (data or ACKs) that are lost on the link. The first arriving packet is 1.",
     ),
     key(
         "trace",
         Other("file's name, or list of whole milliseconds", "never decreasing, the last above 0; at most 10 million"),
         Words("none"),
-        "The milliseconds at which 1504 bytes may leave, instead of `rate`.",
+        "Transmission opportunities that replace `rate`: milliseconds at which 1504 bytes may leave.",
     ),
     key(
         "delay_trace",
         Other("file's name, or list of pairs", "times rising from 0 s, delays from 0 to 100 s; at most 1000000"),
         Words("none"),
-        "Delays over time; `delay` is then a part of the base RTT alone, and the least value without it.",
+        "Delays over time. `delay` then only enters the base RTT; by default it is the smallest delay of the trace.",
     ),
     key(
         "delay_interpolation",
         Names(|| Interpolation::ALL.map(Interpolation::name).to_vec()),
         Words("`\"linear\"`"),
-        "The delay between two rows of `delay_trace`: on the line between them, or that of the row before.",
+        "Delay between two rows of `delay_trace`: linear interpolation, or the value of the previous row.",
     ),
     key(
         "loss_trace",
         Other("file's name, or list of pairs", "times rising from 0 s, probabilities from 0 to 1; at most 1000000"),
         Words("none"),
-        "Probabilities over time that a packet which arrives then is lost on the wire, instead of `loss`.",
+        "Loss probabilities over time that replace `loss`.",
     ),
     key(
         "loss_interpolation",
         Names(|| Interpolation::ALL.map(Interpolation::name).to_vec()),
         Words("`\"hold\"`"),
-        "The probability between two rows of `loss_trace`.",
+        "Loss probability between two rows of `loss_trace`: linear interpolation, or the value of the previous row.",
     ),
     key(
         "trace_repeat",
         Flag,
         Value("false"),
-        "After the last row of these two traces the first one follows; otherwise the last value stays.",
+        "Repeat both traces after their last rows. Otherwise the last values stay.",
     ),
 ];
 
-/// Of each direction of a link that varies.
+/// Keys of each direction of a link that varies.
 pub const VARYING: &[Key] = &[
     key(
         "schedule",
         Other("list of tables", "at most 100000"),
         Words("none"),
-        "Changes of rate, delay and loss at given times.",
+        "Changes of rate, delay, and loss at given times.",
     ),
     key(
         "repeat",
@@ -325,103 +315,103 @@ pub const VARYING: &[Key] = &[
         "reorder",
         Other("table, or `\"off\"`", ""),
         Words("none"),
-        "Packets that wait longer, so that others overtake them.",
+        "Extra delay for some packets, so that later packets overtake them.",
     ),
     key(
         "aggregation",
         Other("time, or `\"off\"`", "1 ns to 100 s"),
         Words("none"),
-        "Packets leave for the far end only at multiples of this, all that have been sent meanwhile together.",
+        "Period of aggregation: packets arrive at the far end in bursts, one burst per period.",
     ),
     key(
         "phase",
         Quantity(&TIME, limits::PHASE),
         Words("random if several directions share `aggregation`, else 0 s"),
-        "First time at which packets leave; less than `aggregation`.",
+        "Time of the first burst, less than `aggregation`.",
     ),
     key(
         "limit",
         Other("whole number, packets or `\"unlimited\"`", "1 to 10¹² packets"),
         Value("\"unlimited\""),
-        "How many packets travel between the transmitter and the far end at most; one more is lost there.",
+        "Largest number of packets between the transmitter and the far end. A further packet is lost.",
     ),
     key(
         "policer",
         Other("table, or `\"off\"`", ""),
         Words("none"),
-        "A token bucket before the queue, which drops what exceeds it.",
+        "Token bucket before the queue. It drops packets that exceed it.",
     ),
 ];
 
-/// Of an entry of a schedule.
+/// Keys of an entry of a schedule.
 pub const CHANGE: &[Key] = &[
     key(
         "at",
         Quantity(&TIME, limits::MOMENT),
         Required,
-        "When, since the schedule began; later than the entry before.",
+        "Time since the start of the schedule, later than the previous entry.",
     ),
     key(
         "rate",
         Quantity(&RATE, limits::CHANGED_RATE),
-        Words("as it was"),
-        "The rate from the next transmission on; 0 is an outage.",
+        Words("unchanged"),
+        "Rate from the next transmission on. 0 is an outage.",
     ),
     key(
         "delay",
         Quantity(&TIME, limits::DELAY),
-        Words("as it was"),
-        "The delay of packets sent later, of which none overtakes another.",
+        Words("unchanged"),
+        "Delay of packets sent later. No packet overtakes another.",
     ),
     key(
         "loss",
         Other("number or table", "0 to 1, or a channel"),
-        Words("as it was"),
-        "The losses of packets that come later.",
+        Words("unchanged"),
+        "Loss of packets that arrive later.",
     ),
 ];
 
-/// Laws of `jitter`.
+/// Distributions of `jitter`.
 pub const JITTER_MODELS: [&str; 5] = ["uniform", "normal", "pareto", "paretonormal", "wifi"];
 
-/// Of `jitter`.
+/// Keys of `jitter`.
 pub const JITTER: &[Key] = &[
-    key("model", Names(|| JITTER_MODELS.to_vec()), Value("\"uniform\""), "The law of the delays."),
-    key("mean", Quantity(&TIME, limits::DELAY), Required, "Their mean; with `\"wifi\"` from 1 ms to 91 ms."),
+    key("model", Names(|| JITTER_MODELS.to_vec()), Value("\"uniform\""), "Distribution of the delays."),
+    key("mean", Quantity(&TIME, limits::DELAY), Required, "Mean delay; 1 ms to 91 ms with `\"wifi\"`."),
     key(
         "spread",
         Quantity(&TIME, limits::DELAY),
         Words("`mean` with `\"uniform\"`; not with `\"wifi\"`; otherwise required"),
-        "How far a uniform delay is from the mean, at most `mean`; the standard deviation of a normal one; the scale of the others.",
+        "Largest distance from the mean (uniform, at most `mean`), standard deviation (normal), or scale (other distributions).",
     ),
     key(
         "correlation",
         Number("numbers from 0 to less than 1"),
         Value("0.0"),
-        "Weight of the draw before in each draw, as in netem; not with `\"wifi\"`.",
+        "Weight of the previous sample in each sample, as in netem; not with `\"wifi\"`.",
     ),
-    key("reorder", Flag, Value("false"), "Packets with shorter delays overtake others."),
+    key("reorder", Flag, Value("false"), "Let packets with shorter delays overtake others."),
 ];
 
-/// Of `reorder`.
+/// Keys of `reorder`.
 pub const REORDER: &[Key] = &[
-    key("probability", Number(PROBABILITY), Required, "Of each packet."),
-    key("delay", Quantity(&TIME, limits::WAIT), Required, "How much longer such a packet waits."),
+    key("probability", Number(PROBABILITY), Required, "Probability for each packet."),
+    key("delay", Quantity(&TIME, limits::WAIT), Required, "Extra delay of such a packet."),
 ];
 
-/// Of `policer`.
+/// Keys of `policer`.
 pub const POLICER: &[Key] = &[
-    key("rate", Quantity(&RATE, limits::RATE), Required, "How fast the bucket fills."),
-    key("burst", Quantity(&DATA, limits::BYTES), Required, "What it holds at most and at first; at least a packet."),
+    key("rate", Quantity(&RATE, limits::RATE), Required, "Rate at which the bucket fills."),
+    key("burst", Quantity(&DATA, limits::BYTES), Required, "Size of the bucket, at least one packet. It starts full."),
 ];
 
-/// Of `loss` where it is a channel with a good and a bad state.
+/// Keys of `loss` where it is a channel with a good and a bad state.
 pub const CHANNEL: &[Key] = &[
-    key("model", Names(|| vec!["gilbert-elliott"]), Required, "The kind of channel."),
-    key("p", Number(PROBABILITY), Required, "That it goes from good to bad, at each packet."),
-    key("r", Number(PROBABILITY), Required, "That it goes from bad to good."),
-    key("h", Number(PROBABILITY), Value("0.0"), "That a packet comes through in the bad state."),
-    key("k", Number(PROBABILITY), Value("1.0"), "That a packet comes through in the good state."),
+    key("model", Names(|| vec!["gilbert-elliott"]), Required, "Kind of channel."),
+    key("p", Number(PROBABILITY), Required, "Probability of a change from good to bad, per packet."),
+    key("r", Number(PROBABILITY), Required, "Probability of a change from bad to good, per packet."),
+    key("h", Number(PROBABILITY), Value("0.0"), "Probability that a packet is delivered in the bad state."),
+    key("k", Number(PROBABILITY), Value("1.0"), "Probability that a packet is delivered in the good state."),
 ];
 
 const PROBABILITY: &str = "probabilities from 0 to 1";

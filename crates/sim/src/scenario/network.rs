@@ -272,7 +272,7 @@ fn loss(reader: &Reader, other: Option<&Link>) -> Result<(Option<Loss>, Option<S
 fn rate(reader: &Reader, other: Option<&Link>) -> Result<(u64, Option<Trace>), Problem> {
     let rate = reader.quantity("rate", &RATE, limits::RATE)?;
     match (rate, trace::read(reader)?, other) {
-        (Some(_), Some(_), _) => Err(reader.problem("trace", "cannot stand beside rate; write one or the other")),
+        (Some(_), Some(_), _) => Err(reader.problem("trace", "conflicts with rate")),
         (Some(rate), None, _) => Ok((rate, None)),
         (None, Some(trace), _) => Ok((trace.rate_bps(), Some(trace))),
         (None, None, Some(other)) => Ok((other.rate_bps, other.trace.clone())),

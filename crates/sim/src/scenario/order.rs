@@ -15,7 +15,7 @@ use fullpipe_cc::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A scenario in canonical order, and the way back to the written order.
+/// A scenario in canonical order, and the inverse permutation.
 #[derive(Debug)]
 pub struct Order {
     /// The scenario in canonical order, with the phases of links filled in.

@@ -322,7 +322,7 @@ fn arrivals(reader: &Reader) -> Result<Arrivals, Problem> {
         }
         _ => {
             let what = format!(
-                "{} cannot stand beside sessions or mean_gap; write one or the other",
+                "{} conflicts with sessions and mean_gap",
                 quoted("transfers_per_second")
             );
             Err(reader.problem("transfers_per_second", what))

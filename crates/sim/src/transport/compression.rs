@@ -1,5 +1,5 @@
 //! SACK compression: the receiver delays ACKs that only report segments behind a hole, as Linux does (tcp_comp_sack_delay_ns,
-//! tcp_comp_sack_slack_ns, and tcp_comp_sack_nr in ip-sysctl; __tcp_ack_snd_check in net/ipv4/tcp_input.c of Linux 6.8, by behaviour).
+//! tcp_comp_sack_slack_ns, and tcp_comp_sack_nr in ip-sysctl; __tcp_ack_snd_check in net/ipv4/tcp_input.c of Linux 6.8, by behavior).
 //!
 //! - The first three ACKs for a hole leave at once, so that the sender detects the loss as early as without compression.
 //! - After those, an ACK waits for 5 % of the RTT, at most 1 ms, and for the timer's slack of 100 us. One ACK at most 44 segments later

@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(limited, [[false; 10].as_slice(), &[true; 20], &[false]].concat());
     }
 
-    /// 0 to 4 are sent, 1 ms apart; 0 is lost. SACK delivers 1 to 4 one by one, the cumulative point then 0 alone, sent again at 60 ms when one
+    /// 0 to 4 are sent, 1 ms apart; 0 is lost. SACK delivers 1 to 4 one by one, the cumulative point then 0 alone, retransmitted at 60 ms when one
     /// was lost.
     #[test]
     fn each_segment_is_delivered_once() {

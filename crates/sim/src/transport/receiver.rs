@@ -5,7 +5,7 @@
 //!
 //! A segment that was acknowledged before updates the timestamp too (RFC 7323 section 4.3, rule 2). Linux discards such a segment
 //! without this update, unless it is the last one acknowledged (tcp_sequence, tcp_replace_ts_recent in net/ipv4/tcp_input.c of 6.8, by
-//! behaviour). Its ACK therefore looks like that of an original. The receiver of `host = "linux"` follows Linux.
+//! behavior). Its ACK therefore looks like that of an original. The receiver of `host = "linux"` follows Linux.
 
 use super::compression::Compression;
 use crate::packet::{Block, SackBlocks};
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(receiver.deadline(), None);
     }
 
-    /// RFC 7323 section 4.3 rule 2: segment 1 is sent again at 150 after segments 0 to 3 were acknowledged: SEG.SEQ is at most
+    /// RFC 7323 section 4.3 rule 2: segment 1 is retransmitted at 150 after segments 0 to 3 were acknowledged: SEG.SEQ is at most
     /// Last.ACK.sent, so its timestamp is echoed. A late copy with an older timestamp changes nothing. Segment 4 is held; it is the one at Last.ACK.sent, so its
     /// copy is echoed too.
     #[test]

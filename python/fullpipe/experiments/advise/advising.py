@@ -142,7 +142,7 @@ def _chosen(asked: Sequence[str] | None) -> list[str]:
         if name not in allowed:
             raise InputError(unknown("queue", name, allowed))
     if asked is not None and len(set(asked)) < len(asked):
-        raise InputError(f"queues: one is named twice: {listed(asked)}")
+        raise InputError(f"queues must be named once each, got {listed(asked)}")
     if asked is not None and not asked:
         raise InputError("queues requires at least one value")
     return allowed if asked is None else list(asked)

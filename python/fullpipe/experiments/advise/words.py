@@ -72,7 +72,9 @@ def certainty_of(best: str, second: str, by_seed: Mapping[str, Sequence[float]],
     if over is None or not math.isfinite(over.mean):
         return said
     half = over.ci95 or 0.0
-    compared = f"{second}, the second, falls short by {100 * over.mean:.0f} ± {100 * half:.0f} points more"
+    compared = (
+        f"The shortfall of {second}, the second, is {100 * over.mean:.0f} ± {100 * half:.0f} percentage points larger"
+    )
     clear = "" if over.mean > half else f" The two do not differ clearly: {second} is as good by these seeds."
     return f"{said} {compared} (paired by seed, 95 % confidence interval).{clear}"
 

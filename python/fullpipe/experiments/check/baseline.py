@@ -105,7 +105,7 @@ class Baseline:
         tree = read_json(file)
         try:
             if tree["format"] != FORMAT:
-                raise InputError(f"{file}: format = {quoted(tree['format'])} (allowed: {FORMAT})")
+                raise InputError(f"{file}: format must be {FORMAT}, got {quoted(tree['format'])}")
             values = {name: Values(**each) for name, each in tree["values"].items()}
             _check_values(values)
             return cls(tree["fullpipe"], int(tree["engine_hash"]), dict(tree["scenarios"]), values, file)

@@ -91,7 +91,7 @@ class Table:
 
     def __post_init__(self) -> None:
         if not isinstance(self.tree, Mapping):
-            raise ScenarioError(self.place, f"expected a table, got {quoted(self.tree)}", self.file)
+            raise ScenarioError(self.place, f"must be a table, got {quoted(self.tree)}", self.file)
         for key, value in self.tree.items():
             if key not in self.keys:
                 raise self.wrong(key, unknown("key", key, self.keys))
@@ -124,7 +124,7 @@ class Table:
             return value
         found = Quantity.parse(value)
         if found is None or found.base != unit:
-            raise self.wrong(key, f"{quoted(value)} (allowed: a number, or a quantity in {unit})")
+            raise self.wrong(key, f"must be a number or a quantity in {unit}, got {quoted(value)}")
         return found.value
 
     def wrong(self, key: str, what: str) -> ScenarioError:
@@ -135,7 +135,7 @@ class Table:
         known = self.keys[key]
         allowed, fits = KINDS[known.kind]
         if not fits(value):
-            raise self.wrong(key, f"{quoted(value)} (allowed: {allowed})")
+            raise self.wrong(key, f"must be {allowed}, got {quoted(value)}")
         if isinstance(value, int | float) and not known.least <= value <= known.most:
             allowed = f"in [{known.least:g}, {known.most:g}]" if known.least < known.most else f"{known.least:g}"
             raise self.wrong(key, f"must be {allowed}, got {value}")

@@ -250,7 +250,7 @@ def _templates(top: Table) -> dict[str, Template]:
         table = Table(given, SCENARIO, top.file, f"scenarios[{i}]")
         name = table.required("name")
         if name in found:
-            raise table.wrong("name", f"{quoted(name)} is the name of an earlier scenario")
+            raise table.wrong("name", f"must be unique, got {quoted(name)} twice")
         if ("file" in table) == ("scenario" in table):
             raise table.wrong("file", "requires either file or scenario")
         if "file" in table:
@@ -285,7 +285,7 @@ def _checks(top: Table, scenarios: Iterable[str], controllers: Iterable[str]) ->
         table = Table(given, CHECK, top.file, f"checks[{i}]")
         made = _check(table, list(scenarios), known)
         if made.id in found:
-            raise table.wrong("id", f"{quoted(made.id)} is the id of an earlier check")
+            raise table.wrong("id", f"must be unique, got {quoted(made.id)} twice")
         found[made.id] = made
     if not found:
         raise top.wrong("checks", "requires at least one check")
@@ -316,13 +316,13 @@ def _check(table: Table, scenarios: Sequence[str], controllers: Sequence[str]) -
         return Check(*common, relative_to, more, ratio=True, margin=-margin if more else margin, floor=floor)
     better = metric(name).better
     if not better:
-        raise table.wrong("metric", f"{quoted(name)} has no better direction (allowed with it: min, max)")
+        raise table.wrong("metric", f"{quoted(name)} requires min or max: neither more nor less of it is better")
     more = better == "more"
     part = fraction(WORSE_BY if table["worse_by"] is None else table["worse_by"])
     if part is None:
         return Check(*common, relative_to, more, margin=table.quantity("worse_by", unit) or 0.0)
     if not 0 <= part < 1:
-        raise table.wrong("worse_by", f"{table['worse_by']} (allowed: 0 % to below 100 %, or a difference in {unit})")
+        raise table.wrong("worse_by", f"must be in [0 %, 100 %) or a difference in {unit}, got {table['worse_by']}")
     return Check(
         *common, relative_to, more, ratio=True, margin=-math.log(1 - part) if more else math.log(1 + part), floor=floor
     )

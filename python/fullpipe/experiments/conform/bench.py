@@ -202,7 +202,7 @@ def _output_of(program: str, file: Path) -> tuple[int, bytes, str]:
     try:
         status = process.wait(MOST_PROGRAM_S)
     except subprocess.TimeoutExpired:
-        raise InputError(f"{program}: a scenario takes more than {MOST_PROGRAM_S:g} s") from None
+        raise InputError(f"{program}: a scenario must take at most {MOST_PROGRAM_S:g} s") from None
     finally:
         end()
         process.wait()
@@ -211,7 +211,7 @@ def _output_of(program: str, file: Path) -> tuple[int, bytes, str]:
         if reader.is_alive():
             raise InputError(f"{program}: a process that it starts keeps its output open")
     if len(written["output"]) > MOST_OUTPUT_BYTES or len(written["messages"]) > MOST_MESSAGE_BYTES:
-        raise InputError(f"{program}: writes more than {MOST_OUTPUT_BYTES // 1_000_000} MB")
+        raise InputError(f"{program}: the output must have at most {MOST_OUTPUT_BYTES // 1_000_000} MB")
     return status, written["output"], one_line(written["messages"].decode(errors="replace"))
 
 

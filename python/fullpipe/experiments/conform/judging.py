@@ -156,5 +156,5 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
         expected = f"at least {bounds[0]}"
     else:
         expected = f"{bounds[0]} to {bounds[1]}" if bounds[0] != bounds[1] else str(bounds[0])
-    measured = f"{verdict.measured:.4g}{unit}"
+    measured = f"{verdict.measured:{'.4g' if abs(verdict.measured) < 10_000 else '.0f'}}{unit}"
     return rule.id, rule.source, rule.level, rule.title, expected + unit, measured, verdict.verdict

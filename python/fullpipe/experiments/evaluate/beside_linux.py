@@ -92,7 +92,7 @@ def check(trees: Iterable[Tree]) -> str:
     different = {json.dumps(tree["flows"], sort_keys=True, default=str): tree for tree in trees}
     plans = [_planned(tree) for tree in different.values()]
     if shutil.which(machine.QEMU) is None:
-        raise LinuxError(f"{machine.QEMU} is not installed (Debian: apt-get install qemu-system-x86)")
+        raise LinuxError(f"the Linux engine requires {machine.QEMU} (Debian: apt-get install qemu-system-x86)")
     for plan in plans:
         job.build(plan, ensure(PACKAGE, job.modules(plan)))
     return ensure(PACKAGE).version

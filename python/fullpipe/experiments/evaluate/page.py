@@ -158,11 +158,11 @@ def _points(compared: ComparedData) -> str:
 def _otherwise(compared: ComparedData) -> str:
     """Reason for a verdict that differs from interval and gray range; empty if it does not."""
     if compared.get("starves"):
-        return "starves it"
+        return "starves the other flow"
     if compared.get("among_many"):
         return "worse by itself, but inconclusive after the correction for the number of comparisons"
     if "limit" in compared and compared["verdict"] == NO_WORSE and compared["difference"] > 0:
-        return "as a standard is"
+        return "as NewReno or CUBIC also is"
     return ""
 
 
@@ -235,19 +235,19 @@ def told(compared: ComparedData) -> str:
             else f"{most}, beyond the limit of {limit}{other}"
         )
     if _is_harm(compared):
-        return f"{mean:+.2f} ± {ci95:.2f} of harm beside {compared['bar']}'s{other}"
+        return f"harm {mean:+.2f} ± {ci95:.2f} compared with {compared['bar']}{other}"
     ratios = "{:.3g} ({:.3g} to {:.3g})".format(*(math.exp(value) for value in (mean, mean - ci95, mean + ci95)))
     if "times_tcp" in compared:
         times = {role: _mean(_known(values)) for role, values in compared["times_tcp"].items()}
         bar = compared["bar"]
         rates = f"{times['candidate']} times the rate that TCP would have at this loss, {bar} {times[bar]}"
         if compared.get("of_rates"):
-            return f"{rates}; of that {ratios} times, up to {TIMES_TCP:g} are acceptable{other}"
-        return f"{ratios} times {bar}'s cost; {rates}{other}"
+            return f"{rates}; a ratio of {ratios}, of which up to {TIMES_TCP:g} is acceptable{other}"
+        return f"{ratios} times the cost of {bar}; {rates}{other}"
     if "apart" in compared:
         apart, least = number(abs(compared["apart"])), number(compared["least"])
-        other = f"; the means are {apart} {_points(compared)} apart, which counts only beyond {least}"
-    return f"{ratios} times {compared['bar']}'s cost{other}"
+        other = f"; the means differ by {apart} {_points(compared)}, and only differences over {least} count"
+    return f"{ratios} times the cost of {compared['bar']}{other}"
 
 
 def beside(compared: ComparedData, algorithm: str) -> list[tuple[str, str, str]]:
@@ -267,7 +267,7 @@ def beside(compared: ComparedData, algorithm: str) -> list[tuple[str, str, str]]
 def kernel_line(kernel: KernelData) -> str:
     """Summary of the runs on a real kernel."""
     if not kernel["settings"]:
-        return "The real kernel runs duel, bloat, and shallow up to 50 Mbit/s, and none of them is on this card."
+        return "The Linux engine runs duel, bloat, and shallow up to 50 Mbit/s. This card has no such test case."
     failed = kernel["failed_runs"]
     lost = f" {failed} of its runs failed, and are missing: {kernel['why']}." if failed else ""
     version, seeds = kernel["kernel"].removeprefix("linux-image-"), kernel["seeds"]

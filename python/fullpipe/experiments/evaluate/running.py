@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import cache_directory, check_free
-from fullpipe._util.text import listed, quoted, unknown, with_params
+from fullpipe._util.text import unknown, with_params
 from fullpipe.custom.arguments import as_algorithm
 from fullpipe.engine.options import RunOptions
 from fullpipe.errors import InputError
@@ -386,7 +386,7 @@ def _chosen(only: Sequence[str] | None) -> list[Cell]:
     sections = [criterion.id for criterion in CRITERIA]
     for word in only:
         if word not in ids and not any(section == word or section.startswith(f"{word}.") for section in sections):
-            raise InputError(f"unknown section or test case {quoted(word)} (allowed: {listed([*sections, *ids])})")
+            raise InputError(unknown("section or test case", word, [*sections, *ids]))
     return [
         cell
         for cell in CELLS

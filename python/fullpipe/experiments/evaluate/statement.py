@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fullpipe._util.text import listed, quoted
+from fullpipe._util.text import quoted, unknown
 from fullpipe.errors import ScenarioError
 from fullpipe.experiments.evaluate.criteria import CRITERIA
 from fullpipe.scenario.scenario import parse, read_text
@@ -44,18 +44,18 @@ class Statement:
         """Statement from the content of a file."""
         for key in tree:
             if key not in ("statements", "excludes"):
-                raise ScenarioError(key, "unknown key (allowed: statements, excludes)", file)
+                raise ScenarioError("", unknown("key", key, ("statements", "excludes")), file)
         answers, excludes = tree.get("statements", {}), tree.get("excludes", [])
         if not isinstance(answers, Mapping):
-            raise ScenarioError("statements", "must be a table of texts", file)
+            raise ScenarioError("statements", f"must be a table of texts, got {quoted(answers)}", file)
         for section, text in answers.items():
             if section not in STATED:
-                raise ScenarioError(f"statements.{section}", f"cannot be stated (allowed: {listed(STATED)})", file)
+                raise ScenarioError("statements", unknown("section", section, STATED), file)
             if not isinstance(text, str) or not text.strip():
-                raise ScenarioError(f"statements.{section}", "must be a text", file)
+                raise ScenarioError(f"statements.{section}", f"must be a text, got {quoted(text)}", file)
         if not isinstance(excludes, list):
-            raise ScenarioError("excludes", "must be a list of sections", file)
+            raise ScenarioError("excludes", f"must be a list of sections, got {quoted(excludes)}", file)
         for section in excludes:
             if section not in SPECIAL:
-                raise ScenarioError("excludes", f"{quoted(section)} (allowed: {listed(SPECIAL)})", file)
+                raise ScenarioError("excludes", unknown("section", section, SPECIAL), file)
         return cls(dict(answers), tuple(excludes))

@@ -297,22 +297,23 @@ class Work:
         own = best.fit.candidate.algorithm
         found += [f"the algorithm; {own} and {other} fit" for other in dict.fromkeys(names) if other != own]
         if best.fit.candidate.queue == "codel":
-            found.append("the queue: CoDel or FQ-CoDel; one flow does not tell them apart")
+            found.append("the queue: CoDel or FQ-CoDel; one flow does not show the difference")
         found += [f"whether there is {_named(each)}; it fits as well" for each in impaired]
         return found
 
     def hint(self, explained: bool, limited: bool, few: bool, impaired: Sequence[Best]) -> str | None:
         """Reason for no verdict, or another cause that explains the measurement."""
         if few:
-            return "not enough data"
+            return "the measurement has too little data"
         if limited:
             return (
-                "the application or the receiver limits the flow most of the time, so that it shows little of the path"
+                "the application or the receiver limits the flow most of the time, so the measurement shows little "
+                "of the path"
             )
         if explained:
             return None
         if impaired:
-            return "; ".join(f"explained with {_named(each)}" for each in impaired)
+            return "; ".join(f"a model with {_named(each)} explains it" for each in impaired)
         if self.first.change_s is not None:
             return f"the rate shifts at {self.first.change_s:.1f} s"
         return None

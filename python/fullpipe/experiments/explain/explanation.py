@@ -115,7 +115,7 @@ class Explanation(Results):
                 return f"{_side(each)} from {each['from_s']:.1f} s on."
         if wrong:
             return f"{_side(wrong[0])}."
-        return f"the distance of the best model is {self._kept['distance']:.0f} (allowed: at most 20)."
+        return f"the distance of the best model is {self._kept['distance']:.0f}, and the limit is 20."
 
     def to_toml(self) -> str:
         """The model as a scenario file, with the status of each value in comments."""
@@ -145,14 +145,12 @@ class Explanation(Results):
         """
         rows = [
             (
-                metric(each["id"]).title,
-                f"{each['measured']:.4g}",
-                f"{each['simulated']:.4g}",
-                f"{each['low']:.4g}",
-                f"{each['high']:.4g}",
+                label,
+                *(f"{factor * each[key]:.4g}" for key in ("measured", "simulated", "low", "high")),
                 "inside" if each["inside"] else "outside",
             )
             for each in self.metrics_of_verdict
+            for label, factor in [axis(each["id"])]
         ]
         table = Shown("Metrics", ("metric", "measured", "simulated", "low", "high", "verdict"), rows)
         return [table, "\n".join(self.sentences), *([self.shown_summary(columns)] if columns else [])]

@@ -197,7 +197,7 @@ def _limits(judge: _Judge, each: Socket) -> Iterator[Finding]:
             text = f"{whose} limits the flow, not congestion control"
             yield judge(f"{key} / busy", part / busy, 0, 0.05, text, "RFC 4898, tcpEStatsPerfSndLimTime")
     if "app_limited" in each.words:
-        text = "the application sends too little: this snapshot says nothing of the path"
+        text = "the application sends too little: this snapshot shows nothing about the path"
         yield judge("app_limited", 1, 0, 0, text, "ss(8)")
 
 

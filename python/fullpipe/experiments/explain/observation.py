@@ -141,7 +141,7 @@ def observe(measurement: Measurement, name: str) -> Observation:
     rows = samples[flow["flow"]]
     known = [row for row in rows if row["acked_bytes"] is not None]
     if len(known) < LEAST_SAMPLES:
-        why = f"not enough data: {len(known)} samples with acknowledged bytes (allowed: at least {LEAST_SAMPLES})"
+        why = f"explain requires at least {LEAST_SAMPLES} samples with acknowledged bytes, got {len(known)}"
         raise InputError(f"{name}: {why}")
     return _observation(flow, rows, known, measurement)
 

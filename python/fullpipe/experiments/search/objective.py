@@ -97,9 +97,7 @@ class Objective:
             InputError: The metric is unknown.
         """
         if self.beyond_standard and not self.metric.endswith("_harm"):
-            raise InputError(
-                f"beyond-standard requires a harm (allowed: {', '.join(f'{name}_harm' for name in HARMS)})"
-            )
+            raise InputError(f"beyond-standard requires a harm metric: {', '.join(f'{name}_harm' for name in HARMS)}")
         if self.metric in NAMED:
             return
         try:

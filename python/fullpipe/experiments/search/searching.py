@@ -118,7 +118,7 @@ def search(
     objective.check()
     space = Space.of(bounds or {})
     if not space.free:
-        raise InputError("bounds: every knob has one value (allowed: a range for one knob at least)")
+        raise InputError("bounds requires a range for at least one knob; every knob has one value")
     for roles in objective.parts().values():
         network(space.point([0.5] * len(space.free)), roles)
     if out is not None:

@@ -101,8 +101,8 @@ class Knob:
         least, most = self.limits
         if None in ends or not least <= ends[0] <= ends[1] <= most:  # type: ignore[operator]
             unit = f" {self.unit}" if self.unit else ""
-            what = f"allowed: LOW..HIGH or a value, from {least:g}{unit} to {most:g}{unit}"
-            raise InputError(f"bound {self.id} = {quoted(text)}: out of range ({what})")
+            what = f"LOW..HIGH or a value in [{least:g}{unit}, {most:g}{unit}]"
+            raise InputError(f"bound {self.id} must be {what}, got {quoted(text)}")
         first, last = float(ends[0] or 0), float(ends[1] or 0)
         if first == last:
             return replace(self, low=first, high=last)

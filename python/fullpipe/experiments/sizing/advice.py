@@ -71,7 +71,7 @@ def _cost(row: Row) -> str:
         parts.append(f"p99 queueing delay {1e3 * row['p99_queueing_delay_s']:.1f} ms")
     if row["p95_fct_s"] is not None:
         parts.append(f"p95 completion of web transfers {1e3 * row['p95_fct_s']:.0f} ms")
-    used = f"The link is used {_percent(row['utilization'], row['utilization_ci95'])}"
+    used = f"The utilization is {_percent(row['utilization'], row['utilization_ci95'])}"
     unfair = row["jain_index"]
     shares = f" Shares are unequal: Jain index {unfair:.2f}." if unfair is not None and unfair < UNFAIR else ""
     return f"{used}, with {joined(parts)}.{shares}"

@@ -109,11 +109,14 @@ class Mix:
         rate_bps = read_quantity("rate", rate, "bit/s", '"155 Mbit/s"')
         mix = cls(rate_bps, ends[0], ends[-1], web_load, packet_size, queue, sized)
         if mix.rtt_min_s > mix.rtt_max_s:
-            raise InputError(f"rtt = {quoted(rtt)}: the shorter RTT comes first")
+            raise InputError(f"rtt must have the shorter RTT first, got {quoted(rtt)}")
         if not 0 <= web_load < 1:
             raise InputError(f"web_load must be in [0, 1), got {web_load:g}")
         if mix.bdp_packets < 1:
-            raise InputError(f"rate = {quoted(rate)}, rtt = {quoted(rtt)}: the pipe holds less than a packet")
+            raise InputError(
+                f"rate and rtt must give a BDP of at least 1 packet, got {mix.bdp_packets:.2g} "
+                f"({quoted(rate)}, {quoted(rtt)})"
+            )
         mix.scenario("newreno", 1, 1)
         return mix
 
@@ -189,10 +192,10 @@ class Mix:
         """
         length_s = self.duration_s(flows, buffer_packets)
         if length_s > LONGEST_S:
-            pipe = f"{flows} flow{'s' if flows > 1 else ''} over {self.bdp_packets:,.0f} packets of pipe"
+            pipe = f"{flows} flow{'s' if flows > 1 else ''}, a BDP of {self.bdp_packets:,.0f} packets"
             raise InputError(
-                f"{pipe} and {buffer_packets:,} of buffer lose so seldom that a run takes {length_s:.3g} s "
-                f"(allowed: at most {LONGEST_S:.0f} s)"
+                f"{pipe}, and a buffer of {buffer_packets:,} packets: losses are so rare that a run must simulate "
+                f"{length_s:.3g} s; the limit is {LONGEST_S:.0f} s"
             )
         link_s = self.rtt_min_s / 4
         starts = WARMUP_ROUNDS / 5 * self.rtt_max_s if flows > 1 else 0.0

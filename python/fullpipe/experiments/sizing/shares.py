@@ -23,12 +23,12 @@ def parts_of(text: str) -> dict[str, float]:
     names = [name.strip() for name, _, _ in words]
     given = [_number(text, part) for _, star, part in words if star]
     if len(set(names)) < len(names):
-        raise InputError(f"algorithms: {quoted(text)}: one is named twice")
+        raise InputError(f"algorithms must be named once each, got {quoted(text)}")
     if given and len(given) < len(names):
-        raise InputError(f"algorithms: {quoted(text)}: give each its part, as cubic*0.7+bbr*0.3, or none")
+        raise InputError(f"algorithms require a fraction each, as in cubic*0.7+bbr*0.3, or none, got {quoted(text)}")
     parts = given or [1 / len(names)] * len(names)
     if not math.isclose(math.fsum(parts), 1.0, abs_tol=1e-6):
-        raise InputError(f"algorithms: {quoted(text)}: the parts add up to {math.fsum(parts):g} instead of 1")
+        raise InputError(f"algorithms must have fractions with the sum 1, got {math.fsum(parts):g} in {quoted(text)}")
     return dict(zip(names, parts, strict=True))
 
 
@@ -43,7 +43,7 @@ def algorithms_of(text: str, flows: int) -> list[str]:
     counts = _counts(list(parts.values()), flows)
     for name, count in zip(parts, counts, strict=True):
         if not count:
-            raise InputError(f"{quoted(text)} requires more than {flows} flows: {quoted(name)} would have none")
+            raise InputError(f"{quoted(text)} requires more than {flows} flows; with {flows}, {quoted(name)} has none")
     given = [0] * len(counts)
     order = []
     for i in range(flows):

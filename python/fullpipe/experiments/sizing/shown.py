@@ -58,7 +58,7 @@ def _answers(mix: Mix, rows: Rows) -> Shown:
             f"{what} (kB)": [_scaled(row[f"{size}_bytes"], 1e-3, ",.1f") for row in rows],
             f"{what} (ms)": [_scaled(row[f"{size}_s"], 1e3, ",.2f") for row in rows],
             f"{what} (BDP)": [_scaled(row[f"{size}_bdp"], 1, ".3f") for row in rows],
-            f"{metric('too_small_packets').title} (packets)": [_count(row["too_small_packets"]) for row in rows],
+            "Largest failing (packets)": [_count(row["too_small_packets"]) for row in rows],
             "95 % CI (packets)": [
                 f"{_count(row['sure_low_packets'])} .. {_count(row['sure_high_packets'])}" for row in rows
             ],

@@ -478,7 +478,7 @@ def _check(flows: Sequence[int], algorithms: Sequence[str], seeds: int, precisio
         if not values:
             raise InputError(f"{name} requires at least one value")
         if len(set(values)) < len(values):
-            raise InputError(f"{name}: one is named twice: {listed(values)}")
+            raise InputError(f"{name} must have each value once, got {listed(values)}")
     for count in flows:
         check_range("flows", count, 1, MOST_FLOWS)
     check_seeds(seeds)

@@ -108,7 +108,7 @@ class Target:
         found = tuple(_condition(part) for part in parts)
         measures = [condition.measure for condition in found]
         if len(set(measures)) < len(measures):
-            raise InputError(f"target = {quoted(target)}: two conditions are on one metric")
+            raise InputError(f"target requires at most one condition per metric, got {quoted(target)}")
         return cls(", ".join(condition.text for condition in found), found)
 
     def on(self, side: str) -> tuple[Condition, ...]:
@@ -145,7 +145,7 @@ def _condition(text: str) -> Condition:
         raise InputError(f"target: {unknown('metric', name, MEASURES)}")
     measure = MEASURES[name]
     if (sign == ">=") != measure.at_least:
-        raise InputError(f"target: {quoted(text)}: write {name} {'>=' if measure.at_least else '<='} ...")
+        raise InputError(f"target: {name} requires {'>=' if measure.at_least else '<='}, got {quoted(text)}")
     return Condition(measure, _bound(text, value, measure), f"{name} {sign} {value.strip()}")
 
 
@@ -153,13 +153,13 @@ def _bound(text: str, value: str, measure: Measure) -> float:
     if measure.is_time:
         quantity = Quantity.parse(value)
         if quantity is None or quantity.base != "s" or not 0 < quantity.value < math.inf:
-            raise InputError(f"target: {quoted(text)}: expected a time above 0, e.g. 20ms")
+            raise InputError(f"target: the bound must be a time above 0, e.g. 20ms, got {quoted(text)}")
         return quantity.value
     share = value.strip().endswith("%")
     number = _number(value.strip().removesuffix("%"))
     part = math.nan if number is None else number / 100 if share else number
     if not 0 < part < 1:
-        raise InputError(f"target: {quoted(text)}: expected a fraction above 0 and below 1, e.g. 0.98 or 98%")
+        raise InputError(f"target: the bound must be in (0, 1), e.g. 0.98 or 98%, got {quoted(text)}")
     return part
 
 
@@ -180,9 +180,7 @@ def check_targets(targets: Sequence[Target], *, web: bool) -> None:
     if not texts:
         raise InputError("target requires at least one value")
     if len(set(texts)) < len(texts):
-        raise InputError(f"target: one is named twice: {listed(texts)}")
+        raise InputError(f"target must have each value once, got {listed(texts)}")
     for target in targets:
         if target.needs_web() and not web:
-            raise InputError(
-                f"target: {quoted(target.text)}: completion times are of web transfers; give a web load too"
-            )
+            raise InputError(f"target: {quoted(target.text)}: conditions on completion times require a web load")

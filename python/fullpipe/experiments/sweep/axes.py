@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, TypeAlias
 
-from fullpipe._util.text import hint, listed, quoted, unknown, with_params
+from fullpipe._util.text import listed, quoted, unknown, with_params
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.metrics import SUFFIXES
 from fullpipe.runs.design import Label
@@ -110,16 +110,16 @@ def read_axes(table: Mapping[str, Value], file: str | None = None) -> tuple[Axis
     """
     leaves = list(islice(_leaves(table, (), file), MOST_AXES + 1))
     if len(leaves) > MOST_AXES:
-        raise ScenarioError("sweep", f"has more than {MOST_AXES} axes", file)
+        raise ScenarioError("sweep", f"must have at most {MOST_AXES} axes", file)
     axes: dict[str, Axis] = {}
     points = 1
     for path, value in leaves:
         if path in axes:
-            raise _wrong(path, "is an axis twice", file)
+            raise _wrong(path, "must be one axis, got two", file)
         axes[path] = _read_axis(path, value, file)
         points *= len(axes[path].values)
         if points > MOST_RUNS:
-            raise ScenarioError("sweep", f"makes too many runs (allowed: at most {MOST_RUNS})", file)
+            raise ScenarioError("sweep", f"must make at most {MOST_RUNS} runs, got more", file)
     return tuple(axes.values())
 
 
@@ -135,8 +135,9 @@ def find_axis(axes: Sequence[Axis], name: str) -> Axis:
     ending = [axis for axis in axes if axis.path.endswith(f".{name}")]
     if len(ending) == 1:
         return ending[0]
-    problem = "could be several axes" if ending else "is not an axis"
-    raise InputError(f"{quoted(name)} {problem} (allowed: {listed(axis.path for axis in axes)})")
+    if ending:
+        raise InputError(f"{quoted(name)} could be several axes: {listed(axis.path for axis in ending)}")
+    raise InputError(unknown("axis", name, (axis.path for axis in axes)))
 
 
 def find_value(axes: Sequence[Axis], text: str) -> tuple[Axis, Label]:
@@ -155,7 +156,7 @@ def find_value(axes: Sequence[Axis], text: str) -> tuple[Axis, Label]:
 
 def _leaves(table: Mapping[str, Value], above: tuple[str, ...], file: str | None) -> Iterable[tuple[str, Value]]:
     if len(above) > DEEPEST:
-        raise _wrong(".".join(above), "tables nested too deeply", file)
+        raise _wrong(".".join(above), f"must have at most {DEEPEST} levels of tables", file)
     for key, value in table.items():
         path = (*above, str(key))
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):
@@ -177,14 +178,14 @@ def _read_axis(path: str, value: Value, file: str | None) -> Axis:
     if not axis.values:
         raise _wrong(path, "requires at least one value", file)
     if len(axis.values) > MOST_VALUES:
-        raise _wrong(path, f"has more than {MOST_VALUES} values", file)
+        raise _wrong(path, f"must have at most {MOST_VALUES} values", file)
     seen: set[Value] = set()
     for value, label in zip(axis.values, axis.labels, strict=True):
         same: set[Value] = {label}
         if isinstance(value, Mapping):  # the same table with its keys in another order
             same.add((json.dumps(value, sort_keys=True, default=str),))
         if seen & same:
-            raise _wrong(path, f"has the value {label!r} twice", file)
+            raise _wrong(path, f"must have each value once, got {quoted(label)} twice", file)
         seen |= same
     return axis
 
@@ -193,14 +194,13 @@ def _range(table: Mapping[str, Value]) -> tuple[Value, ...]:
     """Values of a range, both ends included. Whole numbers and packets stay whole, so that some may coincide."""
     for key in table:
         if key not in RANGE_KEYS:
-            hinted = hint(key, RANGE_KEYS)
-            raise ValueError(f"unknown key {quoted(key)} in a range{hinted} (allowed: {listed(RANGE_KEYS)})")
+            raise ValueError(unknown("range key", key, RANGE_KEYS))
     for key in ("from", "to"):
         if key not in table:
             raise ValueError(f"a range requires {key!r}")
     scale = table.get("scale", "linear")
     if scale not in ("linear", "log"):
-        raise ValueError(f"unknown scale {scale!r} (allowed: linear, log)")
+        raise ValueError(unknown("scale", scale, ("linear", "log")))
     if ("step" in table) == ("count" in table):
         raise ValueError("a range requires either 'step' or 'count'")
     if scale == "log" and "step" in table:
@@ -213,7 +213,7 @@ def _range(table: Mapping[str, Value]) -> tuple[Value, ...]:
     plain = Fraction if whole else float
     low, high, *step = [plain(end) if unit is None else end.in_unit(unit) for end in (*ends, *steps)]
     if not low < high:
-        raise ValueError(f"the range is empty: 'from' = {table['from']!r} is not less than 'to' = {table['to']!r}")
+        raise ValueError(f"'to' must be above 'from' = {quoted(table['from'])}, got {quoted(table['to'])}")
     numbers = _by_step(low, high, step[0]) if step else _by_count(low, high, table["count"], scale)
     if unit is None:
         return tuple(dict.fromkeys(round(number) for number in numbers)) if whole else tuple(map(_tidy, numbers))
@@ -228,7 +228,7 @@ def _end(key: str, value: Value) -> Value:
         return value
     quantity = Quantity.parse(value)
     if quantity is None or not math.isfinite(quantity.number):
-        raise ValueError(f'{key!r} = {value!r} is neither a number nor one with a unit, e.g. "250 packets"')
+        raise ValueError(f'{key!r} must be a number or a quantity such as "250 packets", got {quoted(value)}')
     return quantity
 
 
@@ -242,10 +242,10 @@ def _common_unit(ends: list[Value]) -> str | None:
 
 def _by_step(low: Real, high: Real, step: Real) -> list[Real]:
     if step <= 0:
-        raise ValueError("'step' must be more than 0")
+        raise ValueError(f"'step' must be above 0, got {float(step):g}")
     steps = (high - low) / step
     if steps >= MOST_VALUES:
-        raise ValueError(f"the range has more than {MOST_VALUES} values")
+        raise ValueError(f"a range must have at most {MOST_VALUES} values")
     # A billionth of a step more, so that 0.1 to 0.7 by 0.2 ends at 0.7 in binary fractions too.
     return [low + i * step for i in range(math.floor(steps + 1e-9) + 1)]
 
@@ -256,7 +256,7 @@ def _by_count(low: Real, high: Real, count: Value, scale: str) -> list[Real]:
     if scale == "linear":
         return [low + (high - low) * i / (count - 1) for i in range(count)]
     if low <= 0:
-        raise ValueError("a range of scale 'log' must begin above 0")
+        raise ValueError(f"'from' must be above 0 with scale 'log', got {float(low):g}")
     return [low, *(low * (high / low) ** (i / (count - 1)) for i in range(1, count - 1)), high]
 
 
@@ -271,7 +271,7 @@ def _plain(value: Value, depth: int = 0) -> Value:
         ValueError: The value is impossible in a scenario.
     """
     if depth > DEEPEST:
-        raise ValueError("lists or tables nested too deeply")
+        raise ValueError(f"a value must have at most {DEEPEST} levels of lists and tables")
     if hasattr(value, "item") and hasattr(value, "dtype"):
         value = value.item() if value.ndim == 0 else value.tolist()
     if isinstance(value, Mapping):
@@ -279,7 +279,7 @@ def _plain(value: Value, depth: int = 0) -> Value:
     if isinstance(value, list | tuple):
         return [_plain(entry, depth + 1) for entry in value]
     if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
-        raise ValueError(f"a whole number beyond 64 bits (allowed: up to {LARGEST})")
+        raise ValueError(f"a whole number must be in [{-LARGEST - 1}, {LARGEST}]")
     return value
 
 

@@ -240,4 +240,4 @@ def _failed(path: Path, error: OSError) -> OSError:
     if error.filename == str(path) or error.errno == errno.EEXIST:
         return error
     why = (error.strerror or str(error)).partition(";")[0]
-    return OSError(error.errno, f"{why}; finished runs are kept: start again to go on", str(path))
+    return OSError(error.errno, f"{why}; finished runs are kept; run the command again to continue", str(path))

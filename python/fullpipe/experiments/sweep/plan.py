@@ -73,16 +73,16 @@ class Plan:
         if not isinstance(self.repeats, int) or isinstance(self.repeats, bool) or not 1 <= self.repeats <= MOST_RUNS:
             huge = isinstance(self.repeats, int) and abs(self.repeats) > LARGEST
             given = "a number beyond 64 bits" if huge else repr(self.repeats)
-            raise ScenarioError("sweep.repeats", f"{given} (allowed: whole numbers from 1 to {MOST_RUNS})", file)
+            raise ScenarioError("sweep.repeats", f"must be a whole number in [1, {MOST_RUNS}], got {given}", file)
         if self.repeats > 1 and any(axis.path == "seed" for axis in self.axes):
             raise ScenarioError("sweep.repeats", "conflicts with the axis seed", file)
         if self.scenario.seed + self.repeats - 1 > LARGEST:
-            what = f"{self.repeats} seeds from {self.scenario.seed} on (allowed: up to {LARGEST})"
+            what = f"the last seed must be at most {LARGEST}, got {self.scenario.seed + self.repeats - 1}"
             raise ScenarioError("sweep.repeats", what, file)
         if not self.axes and self.repeats == 1:
-            raise ScenarioError("sweep", "has neither an axis nor repeats", file)
+            raise ScenarioError("sweep", "requires an axis or repeats", file)
         if self.runs > MOST_RUNS:
-            raise ScenarioError("sweep", f"makes too many runs (allowed: at most {MOST_RUNS})", file)
+            raise ScenarioError("sweep", f"must make at most {MOST_RUNS} runs, got {self.points * self.repeats}", file)
         self._check_keys()
         self._check_values(progress)
 
@@ -199,7 +199,9 @@ class Plan:
         inside: dict[Place, str] = {}
         for axis in self.axes:
             if axis.path == "series_interval":
-                raise ScenarioError(f"sweep.{axis.path}", "a sweep samples no series; leave it out", self.scenario.file)
+                raise ScenarioError(
+                    f"sweep.{axis.path}", "conflicts with a sweep, which samples no series", self.scenario.file
+                )
             try:
                 places = set_value(tree, axis.path, axis.values[0])
             except KeyError:

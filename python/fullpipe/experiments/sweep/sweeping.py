@@ -107,7 +107,7 @@ def read_plan(
     tree = parse(text, file=file)
     table = tree.pop("sweep", None)
     if not isinstance(table, dict):
-        raise ScenarioError("sweep", 'missing; e.g. [sweep] with "flows.algorithm" = ["reno", "cubic"]', file)
+        raise ScenarioError("sweep", 'requires a table, e.g. [sweep] with "flows.algorithm" = ["reno", "cubic"]', file)
     scenario = Scenario.from_dict(tree, file=file)
     scenario = change(scenario) if change else scenario
     repeats = table.pop("repeats", 1)

@@ -7,7 +7,7 @@
  * It wakes at intervals and never per packet: the receiver's buffer is drained and the sender's refilled for
  * a whole interval at once, without copying (sendfile, MSG_TRUNC), because what the guest executes is what the host waits for.
  *
- * Licence: MIT OR Apache-2.0, as the rest of the package.
+ * License: MIT OR Apache-2.0, as the rest of the package.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -159,7 +159,7 @@ TITLES = {
     "high-speed": "Choi, Lee and Cho: four flows, 2.5 Gbit/s, 40 to 200 ms, small flows both ways",
     "two-rtts": "Choi, Lee and Cho: two flows, 1 Gbit/s, 40 and 120 ms",
     "many-flows": "Shorten and Leith: 25 flows, 155 Mbit/s, 40 ms, a buffer of 25 packets",
-    "beside-udp": "The survey: one flow beside UDP, 2 Mbit/s, a buffer of ten segments",
+    "beside-udp": "The survey: one flow competing with UDP, 2 Mbit/s, a buffer of ten segments",
 }
 
 
@@ -212,7 +212,7 @@ ITEMS = (
         quick=Quick(
             "small buffer 250 s instead of 600 s, high speed 40 s instead of 200 s and six algorithms, two RTTs 80 s "
             "instead of 200 s with three seeds instead of twelve and three algorithms, many flows 60 s instead of 200 "
-            "s with four seeds instead of six, beside UDP 16 s instead of 100 s",
+            "s with four seeds instead of six, with UDP 16 s instead of 100 s",
             partial(_scenarios, quick=True),
         ),
     ),

@@ -190,7 +190,7 @@ TODAY = Item(
     pictures={"today": _picture},
     quick=Quick(
         "one flow 120 s instead of 500 s and over 20 Mbit/s instead of 100, 25 flows 20 s instead of 120 s, managed "
-        "queues with ECN alone and 30 s instead of 100 s, without 1 Gbit/s and shares beside CUBIC",
+        "queues with ECN alone and 30 s instead of 100 s, without 1 Gbit/s and shares versus CUBIC",
         partial(_scenarios, SHORTER),
     ),
 )

@@ -73,7 +73,7 @@ def _figure_1_picture(results: Results) -> Plot:
         axes.line(FIGURE_1_BUFFERS, used, **look, label=flows(n))
     sizes = np.geomspace(10, 667, 80)
     theory = [aimd_utilization(q / FIGURE_1_BDP, 0.5) for q in sizes]
-    axes.line(sizes, theory, color="#666666", linestyle=":", label="1 flow, closed form")
+    axes.line(sizes, theory, color="#666666", linestyle=":", label="1 flow, analytical model")
     _log_buffers(axes, FIGURE_1_BUFFERS)
     axes.y.limits = (0.65, 1.01)
     return plot
@@ -190,7 +190,7 @@ def _figure_7_picture(results: Results) -> Plot:
         used = [rows.value("utilization", kind, f"k={k:g}") for k in FIGURE_7_SHARES]
         axes.line(FIGURE_7_SHARES, used, **(look | {"linestyle": "none"}), label=NAMES[kind])
         theory = [aimd_utilization(k, backoff_expected(kind, k)) for k in shares]
-        axes.line(shares, theory, color=look["color"], linewidth=0.9, label=f"{NAMES[kind]}, closed form")
+        axes.line(shares, theory, color=look["color"], linewidth=0.9, label=f"{NAMES[kind]}, analytical model")
     axes.y.limits = (0.72, 1.01)
     axes.x.limits = (0, 1.02)
     return plot

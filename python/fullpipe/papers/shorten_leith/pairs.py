@@ -355,7 +355,7 @@ def _figure_18_picture(results: Results) -> Plot:
         results,
         "0.5-and-0.75",
         65,
-        "A flow with beta 0.75 starts beside one with 0.5: 10 Mbit/s, 80 ms, queue 40 packets",
+        "A flow with beta 0.75 joins one with 0.5: 10 Mbit/s, 80 ms, queue 40 packets",
     )
 
 

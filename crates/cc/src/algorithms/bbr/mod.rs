@@ -4,7 +4,7 @@
 //!
 //! Sources: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, *BBR: Congestion-Based Congestion Control*, ACM Queue 14(5), 2016;
 //! draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), whose section numbers these are; Linux 6.1 for later rules, by constants and
-//! behaviour: a pacing margin of 1 %, room for ACKs that come in clumps, and the estimate of a policer's rate.
+//! behavior: a pacing margin of 1 %, room for ACKs that come in clumps, and the estimate of a policer's rate.
 //!
 //! | state | pacing gain | cwnd gain |
 //! |---|---|---|
@@ -272,7 +272,7 @@ impl CongestionControl for Bbr {
         self.note_departure(flow.now);
     }
 
-    /// The window comes back, and Startup looks anew for a full pipe, as in Linux.
+    /// The window comes back, and Startup looks again for a full pipe, as in Linux.
     fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {
         self.full_pipe.look_anew();
         self.policer.reset_sampling();

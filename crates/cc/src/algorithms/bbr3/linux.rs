@@ -1,4 +1,4 @@
-//! Rules of Linux only: whole segments, and states that end by the amount in flight at the next departure. Written from the behaviour of
+//! Rules of Linux only: whole segments, and states that end by the amount in flight at the next departure. Written from the behavior of
 //! the module (github.com/google/bbr, branch v3).
 
 use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};

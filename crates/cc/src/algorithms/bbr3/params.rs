@@ -55,19 +55,19 @@ params! {
             "Fraction of inflight_longterm that stays free for other flows.",
             "draft-ietf-ccwg-bbr-06 section 2.8: Headroom", { "linux-v3": Value::Number(38.0 / 256.0) };
         min_pipe_cwnd: f64 = number(4.0, 1.0, 1000.0), "segments",
-            "Least window outside of recovery from a timeout.",
+            "Smallest window outside of recovery from a timeout.",
             "draft-ietf-ccwg-bbr-06 section 2.8: MinPipeCwnd";
         max_bw_filter_len: u32 = whole(2, 2, MAX_BW_CYCLES as u64), "cycles",
             "Cycles of ProbeBW whose largest rate is max_bw.",
             "draft-ietf-ccwg-bbr-06 section 2.11: MaxBwFilterLen";
         extra_acked_filter_len: u32 = whole(10, 2, 1000), "round trips",
-            "Window of the filter of extra_acked once the pipe has been full. Linux: two bins of half of it.",
+            "Window of the filter of extra_acked after Startup. Linux: two bins of half of it.",
             "draft-ietf-ccwg-bbr-06 section 2.12: ExtraAckedFilterLen";
         full_bw_growth: f64 = number(1.25, 1.0, 10.0), "1",
-            "Growth of the delivery rate in a round below which the pipe may be full.",
+            "Growth of the delivery rate in a round below which the path may be full.",
             "draft-ietf-ccwg-bbr-06 section 5.3.1.2";
         full_bw_rounds: u32 = whole(3, 1, 100), "round trips",
-            "Rounds without that growth that show a full pipe.",
+            "Rounds without that growth after which the path counts as full.",
             "draft-ietf-ccwg-bbr-06 section 5.3.1.2";
         full_loss_count: u32 = whole(6, 1, 1000), "1",
             "Ranges of lost segments in a round that end Startup. Linux: ACKs that show losses.",
@@ -76,19 +76,19 @@ params! {
             "Rounds after which Drain ends in any case; 1000 is no limit.",
             "draft-ietf-ccwg-bbr-06 section 5.3.2", { "linux-v3": Value::Whole(NO_LIMIT as u64) };
         probe_wait: f64 = number(2.0, 0.01, 1000.0), "s",
-            "Least time between two probes for bandwidth.",
+            "Smallest time between two probes for bandwidth.",
             "draft-ietf-ccwg-bbr-06 section 5.3.3.8.3: PickProbeWait";
         probe_wait_random: f64 = number(1.0, 0.0, 1000.0), "s",
             "Largest random time added to `probe_wait`.",
             "draft-ietf-ccwg-bbr-06 section 5.3.3.8.3: PickProbeWait";
         probe_rounds: f64 = number(63.0, 1.0, 1e6), "round trips",
-            "Most rounds between two probes for bandwidth.",
+            "Largest number of rounds between two probes for bandwidth.",
             "draft-ietf-ccwg-bbr-06 section 5.3.3.8.3: IsRenoCoexistenceProbeTime";
         probe_rtt_interval: f64 = number(5.0, 0.1, 1000.0), "s",
             "Time without a lower RTT after which ProbeRTT begins.",
             "draft-ietf-ccwg-bbr-06 section 2.16.2: ProbeRTTInterval";
         probe_rtt_duration: f64 = number(0.2, 0.001, 10.0), "s",
-            "Least duration of ProbeRTT, from the moment at which enough has left.",
+            "Smallest duration of ProbeRTT, from the time at which the data in flight is low enough.",
             "draft-ietf-ccwg-bbr-06 section 2.16.2: ProbeRTTDuration";
         min_rtt_filter_len: f64 = number(10.0, 0.1, 1000.0), "s",
             "Window of the filter of min_rtt.",
@@ -105,10 +105,10 @@ params! {
             // Less the longest header.
             { "linux-v3": Value::Number(65_536.0 - 1.0 - 320.0) };
         quantum_segments: f64 = number(2.0, 1.0, 1000.0), "segments",
-            "Least send quantum; wins over `quantum_bytes`.",
+            "Smallest send quantum; overrides `quantum_bytes`.",
             "draft-ietf-ccwg-bbr-06 section 5.6.3: SetSendQuantum";
         offload_quanta: f64 = number(3.0, 0.0, 100.0), "1",
-            "Send quanta that the window has room for at least.",
+            "Smallest window, in send quanta.",
             "draft-ietf-ccwg-bbr-06 section 5.5.8.1: UpdateOffloadBudget";
         up_extra_segments: f64 = number(2.0, 0.0, 1000.0), "segments",
             "Segments by which ProbeBW_UP raises the window.",

@@ -126,7 +126,7 @@ proptest! {
     }
 }
 
-/// Holds `held` packets in flight. Each is sent again when it arrives, with a delay of `delay(n)` after n packets.
+/// Holds `held` packets in flight. Each is retransmitted when it arrives, with a delay of `delay(n)` after n packets.
 /// Returns the number of width changes, and the number of re-sorted packets per arrival.
 fn refilings(held: u32, packets: u32, delay: impl Fn(u32) -> Nanos) -> (usize, f64) {
     let mut schedule = with_streams(2);

@@ -38,7 +38,7 @@ pub static INFO: Info = Info {
             5 * MILLISECOND,
             0,
             1000 * SECOND,
-            "Average queueing delay aimed for: that of the middle between the thresholds worked out.",
+            "Target of the average queueing delay, in the middle between the computed thresholds.",
         )
         .source("Floyd, Gummadi and Shenker 2001: 5 ms"),
         Param::time(
@@ -46,23 +46,23 @@ pub static INFO: Info = Info {
             500 * MILLISECOND,
             MILLISECOND,
             1000 * SECOND,
-            "Time from one adaptation of max_p to the next.",
+            "Interval of the adaptation of max_p.",
         )
         .source("Floyd, Gummadi and Shenker 2001: 0.5 s"),
-        Param::number("alpha", 0.01, 0.0, 1.0, "Greatest increase of max_p, which is never more than a quarter of it.")
+        Param::number("alpha", 0.01, 0.0, 1.0, "Largest increase of max_p, at most a quarter of it.")
             .source("Floyd, Gummadi and Shenker 2001: min(0.01, max_p/4)"),
-        Param::number("beta", 0.9, 0.0, 1.0, "Part of max_p that a decrease leaves.")
+        Param::number("beta", 0.9, 0.0, 1.0, "Multiplicative decrease factor of max_p.")
             .source("Floyd, Gummadi and Shenker 2001: 0.9"),
-        Param::number("bottom", 0.01, 0.0, 1.0, "Least max_p.").source("Floyd, Gummadi and Shenker 2001: 0.01"),
-        Param::number("top", 0.5, 0.0, 1.0, "Greatest max_p.").source("Floyd, Gummadi and Shenker 2001: 0.5"),
-        Param::number("max_p", 0.02, 0.0, 1.0, "What max_p begins with.")
+        Param::number("bottom", 0.01, 0.0, 1.0, "Smallest max_p.").source("Floyd, Gummadi and Shenker 2001: 0.01"),
+        Param::number("top", 0.5, 0.0, 1.0, "Largest max_p.").source("Floyd, Gummadi and Shenker 2001: 0.5"),
+        Param::number("max_p", 0.02, 0.0, 1.0, "Initial max_p.")
             .source("Floyd and Jacobson 1993, section 5: 1/50; ns-3"),
         Param::number(
             "w_q",
             0.0,
             1e-6,
             1.0,
-            "Weight of the newest sample in the average; 1 - exp(-1/C), C being the link's packets per second.",
+            "Weight of the newest sample in the average: 1 - exp(-1/C), where C is the link's rate in packets per second.",
         )
         .unset(Unset::Word("auto"))
         .source("Floyd, Gummadi and Shenker 2001"),
@@ -71,7 +71,7 @@ pub static INFO: Info = Info {
             0,
             1,
             1_000_000_000,
-            "Average queue below which nothing is dropped; 5 packets, or half of what the link sends in target.",
+            "Average queue below which no packet is dropped: 5 packets, or half of the packets that the link sends in target.",
         )
         .unset(Unset::Word("auto"))
         .source("Floyd, Gummadi and Shenker 2001"),
@@ -80,7 +80,7 @@ pub static INFO: Info = Info {
             0,
             1,
             1_000_000_000,
-            "Average queue at which p_b has risen to max_p; three times min_th.",
+            "Average queue at which p_b reaches max_p: three times min_th.",
         )
         .unset(Unset::Word("auto"))
         .source("Floyd, Gummadi and Shenker 2001"),

@@ -55,7 +55,7 @@ pub const TARGET: Param = Param::time(
     5 * MILLISECOND,
     MICROSECOND,
     10 * SECOND,
-    "A queue whose packets all wait this long or longer is too long.",
+    "Target of the queueing delay. A queue is too long while all packets wait at least this time.",
 )
 .source("RFC 8289 section 5.3; RFC 8290 section 5.2.2");
 
@@ -65,7 +65,7 @@ pub const INTERVAL: Param = Param::time(
     100 * MILLISECOND,
     100 * MICROSECOND,
     100 * SECOND,
-    "For how long a queue may be too long before a drop, and the gap to the next drop; the largest usual round-trip time.",
+    "Time for which a queue may be too long before a drop, and initial time between drops; about the largest usual RTT.",
 )
 .source("RFC 8289 section 5.3; RFC 8290 section 5.2.1");
 
@@ -77,13 +77,13 @@ pub const fn ecn(default: bool) -> Param {
 
 /// Whose control law.
 pub const VARIANT: Param =
-    Param::choice("variant", &["rfc", "linux"], "Whose default holds for sqrt.").source("RFC 8289; Linux's codel");
+    Param::choice("variant", &["rfc", "linux"], "Source of the default of sqrt.").source("RFC 8289; Linux's codel");
 
 /// How the gap between drops is worked out.
 pub const SQRT: Param = Param::choice(
     "sqrt",
     &["exact", "newton"],
-    "The square root of the control law: exact; or by one Newton step a drop in 16 bits, the default of variant = \"linux\".",
+    "Square root of the control law: exact, or one Newton step per drop in 16 bits (default of variant = \"linux\").",
 )
 .variants(&[("linux", Value::Name("newton"))])
 .source("RFC 8289 section 5.6; Linux's codel");
@@ -94,7 +94,7 @@ pub const MTU: Param = Param::bytes(
     0,
     1,
     1 << 20,
-    "No packet is dropped that leaves no more than this behind it; the scenario's packet size by default.",
+    "Queue up to which no packet is dropped, by default the scenario's packet size.",
 )
 .unset(Unset::PacketSize)
 .source("RFC 8289 sections 4.1 and 5.3");
@@ -105,7 +105,7 @@ pub const CE_THRESHOLD: Param = Param::time(
     0,
     0,
     10 * SECOND,
-    "ECN-capable packets that have waited longer are marked as they leave; none are by default.",
+    "Queueing delay above which ECN-capable packets are marked; off by default.",
 )
 .unset(Unset::Word("off"))
 .source("RFC 8290 section 5.2.7; Linux's codel");

@@ -52,7 +52,7 @@ pub static INFO: Info = Info {
         Param::choice(
             "variant",
             &["rfc", "linux", "linux-2020"],
-            "Whose defaults hold for the parameters that name two.",
+            "Source of the defaults of parameters with two defaults.",
         )
         .source("RFC 9332 appendix A; Linux 6.17, net/sched/sch_dualpi2.c; the L4S kernels of 2020"),
         Param::time(
@@ -60,7 +60,7 @@ pub static INFO: Info = Info {
             15 * MILLISECOND,
             MICROSECOND,
             1000 * SECOND,
-            "Queueing delay aimed for in the C queue.",
+            "Target of the queueing delay in the C queue.",
         )
         .source("RFC 9332 figure 2"),
         Param::time(
@@ -68,7 +68,7 @@ pub static INFO: Info = Info {
             100 * MILLISECOND,
             MILLISECOND,
             1000 * SECOND,
-            "Longest round trip for which the controller is laid out.",
+            "Largest RTT for which the controller is designed.",
         )
         .source("RFC 9332 figure 2"),
         Param::time(
@@ -76,7 +76,7 @@ pub static INFO: Info = Info {
             0,
             100 * MICROSECOND,
             1000 * SECOND,
-            "Time from one update of p' to the next, Tupdate: the lesser of target and rtt_max/3; 16 ms in Linux.",
+            "Update interval of p', Tupdate: the smaller of target and rtt_max/3; 16 ms in Linux.",
         )
         .derived(update_of_target)
         .variants(&[("linux", Value::Time(16 * MILLISECOND)), ("linux-2020", Value::Time(16 * MILLISECOND))])
@@ -108,7 +108,7 @@ pub static INFO: Info = Info {
             800 * MICROSECOND,
             0,
             1000 * SECOND,
-            "Time waited in the L queue at which the ramp begins: 800 us; 1 ms in Linux.",
+            "Queueing delay in the L queue at which the ramp begins: 800 us; 1 ms in Linux.",
         )
         .variants(&[("linux", Value::Time(MILLISECOND)), ("linux-2020", Value::Time(MILLISECOND))])
         .source("RFC 9332 figure 2"),
@@ -120,14 +120,14 @@ pub static INFO: Info = Info {
             1,
             0,
             1_000_000_000,
-            "The ramp does not mark while no more than this wait in the L queue: 1; 0 in Linux 6.17, 1 in the kernels of 2020.",
+            "Packets in the L queue up to which the ramp does not mark: 1; 0 in Linux 6.17, 1 in the kernels of 2020.",
         )
         .variants(&[("linux", Value::Packets(0))])
         .source("RFC 9332 figure 2"),
         Param::choice(
             "scheduler",
             &["weighted", "time-shifted"],
-            "Which queue goes next: weighted round robin, or the longer wait, time_shift added to L's.",
+            "Scheduler of the two queues: weighted round robin, or the longer queueing delay with time_shift added to that of L.",
         )
         .source("RFC 9332 section 4.2.2, appendix A.2"),
         Param::number(
@@ -135,7 +135,7 @@ pub static INFO: Info = Info {
             1.0 / 16.0,
             0.0,
             1.0,
-            "Part of the bytes for the C queue while both are busy: 1/16; 0.1 in Linux.",
+            "Fraction of the bytes for the C queue while both queues have packets: 1/16; 0.1 in Linux.",
         )
         .variants(&[("linux", Value::Number(0.1)), ("linux-2020", Value::Number(0.1))])
         .source("RFC 9332 section 4.2.2"),
@@ -150,7 +150,7 @@ pub static INFO: Info = Info {
         Param::choice(
             "marking",
             &["recur", "random"],
-            "How a probability becomes marks and drops: evenly spaced by a sum; or by coin tosses, as in Linux.",
+            "Rule that turns a probability into marks and drops: evenly spaced, or random as in Linux.",
         )
         .variants(&[("linux", Value::Name("random")), ("linux-2020", Value::Name("random"))])
         .source("RFC 9332 figure 4"),
@@ -159,7 +159,7 @@ pub static INFO: Info = Info {
             0,
             0,
             1_000_000_000,
-            "While fewer MTU than this wait, no packet is marked or dropped but by the ramp: 0; 2 in Linux.",
+            "Queue, in MTU, below which only the ramp marks or drops packets: 0; 2 in Linux.",
         )
         .variants(&[("linux", Value::Packets(2)), ("linux-2020", Value::Packets(2))])
         .source("RFC 9332 appendix A.1"),

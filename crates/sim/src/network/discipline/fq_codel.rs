@@ -41,22 +41,16 @@ pub static INFO: Info = Info {
     name: "fq-codel",
     source: "RFC 8290",
     params: &[
-        Param::whole("flows", 1024, 1, 65_535, "How many queues there are for flows to be hashed into.")
+        Param::whole("flows", 1024, 1, 65_535, "Number of queues. Flows are hashed into them.")
             .source("RFC 8290 section 5.2.5"),
-        Param::bytes(
-            "quantum",
-            1514,
-            256,
-            1 << 20,
-            "How many bytes a queue may send before it is the next one's turn.",
-        )
-        .source("RFC 8290 section 5.2.4; bounds as in Linux"),
+        Param::bytes("quantum", 1514, 256, 1 << 20, "Bytes that a queue may send per turn.")
+            .source("RFC 8290 section 5.2.4; bounds as in Linux"),
         Param::packets(
             "drop_batch",
             64,
             1,
             65_535,
-            "The most packets dropped at once from the longest queue when the buffer is full.",
+            "Largest number of packets dropped at once from the longest queue when the buffer is full.",
         )
         .source("RFC 8290 section 4.1"),
         codel::VARIANT,
@@ -68,7 +62,7 @@ pub static INFO: Info = Info {
         Param::choice(
             "floor",
             &["queue", "all"],
-            "What is compared with mtu: the bytes of the flow's queue, or those of all queues as in Linux.",
+            "Bytes that are compared with mtu: those of the flow's queue, or those of all queues as in Linux.",
         )
         .source("RFC 8290 section 1.3; Linux's fq_codel"),
         codel::CE_THRESHOLD,

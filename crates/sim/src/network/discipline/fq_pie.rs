@@ -1,7 +1,7 @@
 //! FQ-PIE: a queue with PIE for each flow, served in turn by bytes, those of sparse flows first.
 //!
 //! Source: RFC 8033 for the decision in each queue, RFC 8290 section 4 for the turns. No RFC has the combination; Linux has it as
-//! `fq_pie` (net/sched/sch_fq_pie.c, by behaviour).
+//! `fq_pie` (net/sched/sch_fq_pie.c, by behavior).
 //!
 //! - A flow's packets go to one of `flows` queues, by the salted hash of `fq-codel`.
 //! - An arrival is dropped or marked by PIE with the probability, the delay, the backlog, and the burst allowance of its queue. A
@@ -38,20 +38,14 @@ pub static INFO: Info = Info {
     name: "fq-pie",
     source: "RFC 8033, RFC 8290 section 4",
     params: &[
-        Param::whole("flows", 1024, 1, 65_535, "How many queues there are for flows to be hashed into.")
+        Param::whole("flows", 1024, 1, 65_535, "Number of queues. Flows are hashed into them.")
             .source("Linux 6.1, net/sched/sch_fq_pie.c"),
-        Param::bytes(
-            "quantum",
-            1514,
-            256,
-            1 << 20,
-            "How many bytes a queue may send before it is the next one's turn.",
-        )
-        .source("RFC 8290 section 5.2.4; bounds as in fq-codel"),
+        Param::bytes("quantum", 1514, 256, 1 << 20, "Bytes that a queue may send per turn.")
+            .source("RFC 8290 section 5.2.4; bounds as in fq-codel"),
         Param::choice(
             "variant",
             &["rfc", "linux"],
-            "Whose defaults hold for decay_factor and long_delay_step, and the time of the first update.",
+            "Source of the defaults of decay_factor and long_delay_step, and of the time of the first update.",
         )
         .source("RFC 8033; Linux 6.1, net/sched/sch_fq_pie.c"),
         pie::TARGET,
@@ -159,7 +153,7 @@ impl FqPie {
     }
 
     /// One update of all queues; whether those that follow it change nothing, before a packet enters or leaves. A queue at rest is left out: its
-    /// burst allowance starts anew with the next packet.
+    /// burst allowance starts again with the next packet.
     fn update(&mut self) -> bool {
         let (law, queues, mut rests) = (&self.law, &mut self.queues, true);
         self.busy.retain(|&number| {

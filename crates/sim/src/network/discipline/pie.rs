@@ -48,7 +48,7 @@ pub static INFO: Info = Info {
         Param::choice(
             "variant",
             &["rfc", "linux"],
-            "Whose defaults hold for delay, decay_factor and long_delay_step.",
+            "Source of the defaults of delay, decay_factor, and long_delay_step.",
         )
         .source("RFC 8033; Linux 6.1, net/sched/sch_pie.c"),
         TARGET,
@@ -65,7 +65,7 @@ pub static INFO: Info = Info {
         Param::choice(
             "delay",
             &["rate", "timestamp"],
-            "Queueing delay: what waits over the link's rate, or how long the last packet to leave had waited; Linux has the latter.",
+            "Measurement of the queueing delay: queue over the link's rate, or wait of the last packet that left (Linux).",
         )
         .variants(&[("linux", Value::Name("timestamp"))])
         .source("RFC 8033 section 4.3; Linux 6.1"),
@@ -77,7 +77,7 @@ pub static INFO: Info = Info {
 
 /// Parameter `target`.
 pub const TARGET: Param =
-    Param::time("target", 15 * MILLISECOND, MICROSECOND, 1000 * SECOND, "Queueing delay aimed for, QDELAY_REF.")
+    Param::time("target", 15 * MILLISECOND, MICROSECOND, 1000 * SECOND, "Target of the queueing delay, QDELAY_REF.")
         .source("RFC 8033 section 4.2");
 
 /// Parameter `update`.
@@ -86,12 +86,12 @@ pub const UPDATE: Param = Param::time(
     15 * MILLISECOND,
     100 * MICROSECOND,
     1000 * SECOND,
-    "Time from one update of the drop probability to the next, T_UPDATE.",
+    "Update interval of the drop probability, T_UPDATE.",
 )
 .source("RFC 8033 section 4.2");
 
 /// Parameter `alpha`.
-pub const ALPHA: Param = Param::number("alpha", 0.125, 1e-3, 1e6, "Gain of the delay beyond target, per second.")
+pub const ALPHA: Param = Param::number("alpha", 0.125, 1e-3, 1e6, "Gain of the delay above target, per second.")
     .source("RFC 8033 appendix A: 1/8");
 
 /// Parameter `beta`.
@@ -99,9 +99,14 @@ pub const BETA: Param = Param::number("beta", 1.25, 0.0, 1e6, "Gain of the chang
     .source("RFC 8033 appendix A: 1 + 1/4");
 
 /// Parameter `max_burst`.
-pub const MAX_BURST: Param =
-    Param::time("max_burst", 150 * MILLISECOND, 0, 1000 * SECOND, "How long a burst is let in whole, MAX_BURST.")
-        .source("RFC 8033 section 4.4");
+pub const MAX_BURST: Param = Param::time(
+    "max_burst",
+    150 * MILLISECOND,
+    0,
+    1000 * SECOND,
+    "Burst allowance: length of a burst without drops, MAX_BURST.",
+)
+.source("RFC 8033 section 4.4");
 
 /// Parameter `ecn`.
 pub const ECN: Param =
@@ -114,36 +119,36 @@ pub const ECN_THRESHOLD: Param = Param::number(
     0.1,
     0.0,
     1.0,
-    "Drop probability from which on ECN-capable packets are dropped too, mark_ecnth.",
+    "Drop probability from which ECN-capable packets are dropped too, mark_ecnth.",
 )
 .source("RFC 8033 section 5.1");
 
 /// Parameter `derandomize`.
 pub const DERANDOMIZE: Param =
-    Param::flag("derandomize", true, "Keeps drops from coming close to each other or far apart.")
+    Param::flag("derandomize", true, "Derandomization: avoids drops that are close together or far apart.")
         .source("RFC 8033 section 5.4");
 
 /// Parameter `cap_step`.
 pub const CAP_STEP: Param =
-    Param::flag("cap_step", true, "From p = 0.1 on, no update adds more than 0.02.").source("RFC 8033 section 5.5");
+    Param::flag("cap_step", true, "Limit of an update to 0.02 from p = 0.1 on.").source("RFC 8033 section 5.5");
 
 /// Parameter `decay`.
 pub const DECAY: Param = Param::choice(
     "decay",
     &["empty", "half-target"],
-    "p decays where two updates in a row find a delay of 0, or find delays below half the target.",
+    "Rule of the decay of p: two updates in a row find a delay of 0, or delays below half of the target.",
 )
 .source("RFC 8033 section 4.2; appendix B");
 
 /// Parameter `decay_factor`.
 pub const DECAY_FACTOR: Param =
-    Param::number("decay_factor", 0.98, 0.0, 1.0, "What a decay leaves of p: 0.98, in Linux 63/64.")
+    Param::number("decay_factor", 0.98, 0.0, 1.0, "Factor of a decay of p: 0.98; 63/64 in Linux.")
         .variants(&[("linux", Value::Number(63.0 / 64.0))])
         .source("RFC 8033 section 4.2; Linux 6.1");
 
 /// Parameter `long_delay_step`.
 pub const LONG_DELAY_STEP: Param =
-    Param::flag("long_delay_step", false, "An update that finds more than 250 ms adds 0.02 more to p; on in Linux.")
+    Param::flag("long_delay_step", false, "Extra 0.02 for p in an update that finds more than 250 ms; on in Linux.")
         .variants(&[("linux", Value::Flag(true))])
         .source("Linux 6.1; RFC 8033 has none");
 

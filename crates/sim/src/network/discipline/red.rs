@@ -46,9 +46,9 @@ pub static INFO: Info = Info {
     name: "red",
     source: "S. Floyd, V. Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993",
     params: &[
-        Param::packets("min_th", 5, 1, 1_000_000_000, "Average queue below which nothing is dropped.")
+        Param::packets("min_th", 5, 1, 1_000_000_000, "Average queue below which no packet is dropped.")
             .source("Floyd and Jacobson 1993, section 5: 5 packets"),
-        Param::packets("max_th", 15, 1, 1_000_000_000, "Average queue at which p_b has risen to max_p.")
+        Param::packets("max_th", 15, 1, 1_000_000_000, "Average queue at which p_b reaches max_p.")
             .source("Floyd and Jacobson 1993, section 5: 15 packets, at least twice min_th"),
         Param::number("max_p", 0.02, 0.0, 1.0, "p_b at max_th.").source("Floyd and Jacobson 1993, section 5: 1/50"),
         Param::number("w_q", 0.002, 1e-6, 1.0, "Weight of the newest sample in the average.")
@@ -65,7 +65,7 @@ pub static INFO: Info = Info {
 pub(super) const GENTLE: Param = Param::flag(
     "gentle",
     true,
-    "p_b rises from max_p at max_th to 1 at twice that; otherwise everything is dropped from max_th on.",
+    "Gentle variant: p_b rises from max_p at max_th to 1 at twice max_th. Otherwise all packets are dropped from max_th on.",
 )
 .source("S. Floyd, Recommendations on using the \"gentle_\" variant of RED, 2000");
 
@@ -73,13 +73,13 @@ pub(super) const GENTLE: Param = Param::flag(
 pub(super) const GAPS: Param = Param::choice(
     "gaps",
     &["uniform", "geometric", "wait", "drawn"],
-    "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric; (wait) on 1/p_b to 2/p_b; (drawn) drawn once a gap.",
+    "Distribution of the packets between drops: uniform in [1, 1/p_b], geometric, uniform in [1/p_b, 2/p_b] (wait), or sampled once per gap (drawn).",
 )
 .source("Floyd and Jacobson 1993, section 7, methods 2 and 1; ns-2's and ns-3's Wait; Linux");
 
 /// For ARED too.
 pub(super) const ECN: Param =
-    Param::flag("ecn", false, "Below max_th marks ECN-capable packets instead of dropping them.")
+    Param::flag("ecn", false, "Mark ECN-capable packets below max_th instead of dropping them.")
         .source("RFC 3168 section 5; off as in Linux and ns-3");
 
 /// What decides over arrivals.

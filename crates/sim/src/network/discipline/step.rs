@@ -29,7 +29,7 @@ pub static INFO: Info = Info {
         "threshold",
         Kind::PacketsOrTime,
         Some(Value::Packets(65)),
-        "Mark a packet that finds more packets than this waiting, or one that has waited longer than this time.",
+        "Threshold of CE marks: queue that an arriving packet finds, or queueing delay of a packet.",
     )
     .source("Alizadeh et al. 2010, section 4: K = 65 at 10 Gbit/s; RFC 8257 section 3.1: K > RTT C/7")],
     marks: |_| true,

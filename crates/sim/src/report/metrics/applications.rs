@@ -44,9 +44,9 @@ pub const CLIENTS: &[Metric] = &[
         S,
         Duration,
         Less,
-        "Time from the first request of a video to the first picture.",
+        "Time from the first request of a video to the start of playback.",
     ),
-    metric("stall_s", "Stalls", S, Duration, Less, "Time without a picture after the first one. Only with a video."),
+    metric("stall_s", "Stalls", S, Duration, Less, "Time in which playback waits for data. Only with a video."),
     metric(
         "rebuffer_ratio",
         "Rebuffering",

@@ -6,79 +6,74 @@ use super::{Key, key, sourced};
 use crate::scenario::units::{DATA, RATE, TIME};
 use crate::scenario::{PlayerRule, limits};
 
-/// Of `source` with a constant rate.
+/// Keys of `source` with a constant rate.
 pub const RATE_SOURCE: &[Key] = &[key(
     "rate",
     Quantity(&RATE, limits::RATE),
     Required,
-    "Packet i, from 0 on, is written at the flow's start + i · `packet_size` / `rate`.",
+    "Rate at which the application writes. It writes packet i (from 0) at the flow's start + i · `packet_size` / `rate`.",
 )];
 
 const LAW: &str = "1 us to 1000000 s, or such as `\"exponential 1 s\"`, `\"uniform 1 s 3 s\"`, `\"pareto 1 s 1.2\"`, `\"lognormal 1 s 2 s\"`";
 
-/// Of `source` with on and off periods.
+/// Keys of `source` with on and off periods.
 pub const ON_OFF_SOURCE: &[Key] = &[
-    key("on", Other("time or its distribution", LAW), Required, "Length of an on period; an on period is first."),
-    key("off", Other("time or its distribution", LAW), Required, "Length of the off period that follows."),
+    key("on", Other("time or its distribution", LAW), Required, "Length of an on period. The flow starts with one."),
+    key("off", Other("time or its distribution", LAW), Required, "Length of an off period."),
     key(
         "rate",
         Other("rate or `\"unlimited\"`", "as a link's `rate`"),
         Required,
-        "Rate at which packets are written in an on period; `\"unlimited\"` always has data in it.",
+        "Rate at which the application writes in an on period. `\"unlimited\"` always has data.",
     ),
 ];
 
 const DATA_LAW: &str = "1 B to 10¹⁵ B, or such as `\"exponential 20 kB\"`, `\"uniform 1 kB 3 kB\"`, `\"pareto 30 kB 1.2\"`, `\"lognormal 8 kB 126 kB\"`";
 
-/// Of `source` with frames.
+/// Keys of `source` with frames.
 pub const FRAME_SOURCE: &[Key] = &[
     key(
         "frames",
         Other("frames per second", "0.000001/s to 1000000/s, such as `\"30/s\"`"),
         Required,
-        "Frame i, from 0 on, is made at the flow's start + i / `frames`.",
+        "Frame rate. Frame i (from 0) is created at the flow's start + i / `frames`.",
     ),
     key(
         "size",
         Other("data or its distribution", DATA_LAW),
         Required,
-        "Size of a frame on the wire, in whole packets.",
+        "Size of a frame with headers, rounded up to whole packets.",
     ),
     key(
         "key_size",
         Quantity(&DATA, limits::BYTES),
         Words("required with `key_every`"),
-        "Size of a key frame on the wire.",
+        "Size of a key frame with headers.",
     ),
-    key(
-        "key_every",
-        Whole(limits::KEY_EVERY),
-        Words("required with `key_size`"),
-        "The first of each so many frames is a key frame.",
-    ),
+    key("key_every", Whole(limits::KEY_EVERY), Words("required with `key_size`"), "Period of key frames, in frames."),
     key(
         "deadline",
         Quantity(&TIME, limits::DEADLINE),
         Words("none"),
-        "A frame that is delivered later after its creation, or never, is late.",
+        "Deadline after the creation of a frame. A frame delivered later, or never, is late.",
     ),
 ];
 
 const TIME_LAW: &str = "0 s to 1000000 s, or such as `\"exponential 1 s\"`, `\"uniform 1 s 3 s\"`";
 
-/// Of `source` with requests.
+/// Keys of `source` with requests.
 pub const REQUEST_SOURCE: &[Key] = &[
     key(
         "requests",
         Other("time or its distribution", TIME_LAW),
         Required,
-        "Think time: from the begin of the connection, and from each complete response, to the next request.",
+        "Think time: from the start of the connection or a complete response to the next request.",
     ),
     key(
         "size",
         Other("data or its distribution", DATA_LAW),
         Required,
-        "Size of a response on the wire, in whole packets.",
+        "Size of a response with headers, rounded up to whole packets.",
     ),
     key(
         "server",
@@ -90,12 +85,12 @@ pub const REQUEST_SOURCE: &[Key] = &[
         "request_size",
         Quantity(&DATA, limits::SMALL_PACKET),
         Value("\"328 B\""),
-        "Size of a request: one packet against the data's direction, repeated after 1 s, 2 s, 4 s, ... if it is lost.",
+        "Size of a request: one packet on the reverse path. If it is lost, it is retransmitted after 1 s, 2 s, 4 s, ...",
         "ns-3 `three-gpp-http-variables.cc`",
     ),
 ];
 
-/// Of `source` with a video.
+/// Keys of `source` with a video.
 pub const VIDEO_SOURCE: &[Key] = &[
     key(
         "video",
@@ -121,7 +116,7 @@ pub const VIDEO_SOURCE: &[Key] = &[
         "startup",
         Whole(limits::STARTUP),
         Value("1"),
-        "Segments in the player before it plays; they must fit in `buffer`.",
+        "Number of segments in the player before it starts to play. They must fit in `buffer`.",
     ),
     key("safety", Number("numbers from 0.1 to 1"), Value("1.0"), "Factor on the throughput estimate of `\"rate\"`."),
     key("length", Quantity(&TIME, limits::SPAN), Words("no end"), "Playing time of the video; then the flow ends."),

@@ -7,7 +7,7 @@
 //! - One packet number space. With `handshake = true` a connection begins with one round trip and one RTT sample, otherwise with an RTT
 //!   sample of the idle path. Packets carry one stream. Flow control is `max_window`.
 //! - Every data packet has the scenario's packet size, of which 28 bytes are the headers of UDP and IPv4. ACKs have the scenario's size.
-//! - Data that is lost is sent again before new data. A probe carries lost data, else new data, else the oldest data in flight.
+//! - Data that is lost is retransmitted before new data. A probe carries lost data, else new data, else the oldest data in flight.
 //! - A probe timeout sends two probes (section 6.2.4 allows one or two).
 //! - ACKs of packets that were declared lost at most three PTO ago show a spurious loss.
 //! - ECN counts are always valid, since no simulated path clears marks.
@@ -480,7 +480,7 @@ mod tests {
         assert_eq!(connection.deadline(), 650 * MS);
     }
 
-    /// RFC 9002 section 6.1.1: packet 1 is lost when packet 4 is acknowledged. Its data is sent again, that of the others is not.
+    /// RFC 9002 section 6.1.1: packet 1 is lost when packet 4 is acknowledged. Its data is retransmitted, that of the others is not.
     #[test]
     fn the_data_of_a_lost_packet_waits() {
         let mut connection = connection(5);

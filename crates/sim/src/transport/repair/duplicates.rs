@@ -52,7 +52,7 @@ impl Duplicates {
         self.trusted_from = progress.high + 1;
     }
 
-    /// Starts slow start from one segment: all outstanding segments are sent again.
+    /// Starts slow start from one segment: all outstanding segments are retransmitted.
     pub fn restart(&mut self, progress: &mut Progress) {
         *self = Duplicates::default();
         progress.nxt = progress.una;

@@ -115,7 +115,7 @@ mod tests {
         assert!(!duplicate(&mut undo) && !original(&mut undo, 6, 1), "a probe needs no cut");
     }
 
-    /// A cut for two segments sent again at 25 and 45, before it came: an echo of 30 is of a retransmission, one of 20 of an original,
+    /// A cut for two segments retransmitted at 25 and 45, before it came: an echo of 30 is of a retransmission, one of 20 of an original,
     /// and each of the two must arrive twice. The next cut knows of none again.
     #[test]
     fn a_cut_may_come_after_its_retransmissions() {

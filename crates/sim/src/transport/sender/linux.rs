@@ -7,9 +7,9 @@
 //! | event | RTT sample | timer |
 //! |---|---|---|
 //! | ACK of new data, all of it sent once | from the send time of the first segment that was not SACKed, in microseconds | restarts |
-//! | ACK of new data, some of it sent again | that of a segment newly SACKed, or the echoed timestamp, in milliseconds | restarts |
+//! | ACK of new data, some of it retransmitted | that of a segment newly SACKed, or the echoed timestamp, in milliseconds | restarts |
 //! | SACK of a segment sent once | from its send time | restarts if the first outstanding segment was sent later |
-//! | first outstanding segment sent again | | restarts |
+//! | first outstanding segment retransmitted | | restarts |
 //! | probe timer: a probe is sent | | restarts |
 //! | probe timer without a probe; reordering timer | | runs from the send time of the first outstanding segment |
 //!

@@ -83,7 +83,7 @@ fn sacks_are_samples_and_restart_the_timer_for_older_segments() {
         bench.ack(sent + (104 + u64::from(seq)) * MS, 0, 0, &[(3, seq + 1)]);
     }
     let restarted = bench.sender.deadline();
-    // The last segment was sent after segment 0 was sent again. Its SACK shows that this retransmission is lost too.
+    // The last segment was sent after segment 0 was retransmitted. Its SACK shows that this retransmission is lost too.
     let later = bench.sender.high();
     assert!(later > 12);
     let now = sent + 205 * MS;
@@ -92,7 +92,7 @@ fn sacks_are_samples_and_restart_the_timer_for_older_segments() {
     assert_eq!(bench.sender.deadline(), now + bench.srtt() + 200 * MS, "the first segment is sent again");
 }
 
-/// Segment 0 of ten is sent again at 102.25 ms. Its ACK comes at 203.9 ms and echoes a timestamp of 102.25 ms: by clocks of 1 ms that is
+/// Segment 0 of ten is retransmitted at 102.25 ms. Its ACK comes at 203.9 ms and echoes a timestamp of 102.25 ms: by clocks of 1 ms that is
 /// 203 - 102 = 101 ms, where microseconds would give 101.65. An original gives microseconds: 100.5 ms.
 #[test]
 fn retransmissions_are_measured_by_timestamps() {
@@ -111,7 +111,7 @@ fn retransmissions_are_measured_by_timestamps() {
     }
 }
 
-/// An ACK of a segment sent again that SACKs a new original is measured by that one: sent at 0.25 ms, SACKed at 203.9 ms.
+/// An ACK of a segment retransmitted that SACKs a new original is measured by that one: sent at 0.25 ms, SACKed at 203.9 ms.
 #[test]
 fn a_new_sack_is_preferred_to_a_timestamp() {
     let mut bench = Bench::new(10);

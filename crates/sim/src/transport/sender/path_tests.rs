@@ -242,7 +242,7 @@ fn a_needless_cut_is_undone() {
 
 /// A timeout that was too early: nothing arrives for a second, then everything does. A probe of new data goes after two round trips of
 /// the handshake, 200 ms, and the timer, 300 ms, starts again with it. The first ACK echoes a time from before the retransmission, and
-/// nothing else is sent again.
+/// nothing else is retransmitted.
 #[test]
 fn a_needless_timeout_is_undone() {
     let mut path = Path::new(Recovery::Rack, 10, 200);

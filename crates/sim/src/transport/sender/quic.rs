@@ -29,7 +29,7 @@ impl<P: Policy> Sender<P> {
     pub fn take_packet(&mut self, low: u32, at: Nanos, ce: bool) -> Option<u64> {
         let quic = self.quic.as_mut()?;
         let number = quic.receiver.number(low);
-        // A packet that is forgotten was declared lost long ago, and its data was sent again.
+        // A packet that is forgotten was declared lost long ago, and its data was retransmitted.
         let chunk = quic.flight.get(number)?.chunk;
         quic.receiver.take(number, chunk, at, ce).then_some(chunk)
     }

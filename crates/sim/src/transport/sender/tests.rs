@@ -133,7 +133,7 @@ fn two_losses_with_newreno() {
     assert_eq!(bench.sender.meter.events.timeouts, 0);
 }
 
-/// RFC 6675: both holes are sent again in the first round trip, one cut. 8 outstanding, 0 and 3 lost.
+/// RFC 6675: both holes are retransmitted in the first round trip, one cut. 8 outstanding, 0 and 3 lost.
 #[test]
 fn two_losses_with_sack() {
     let mut bench = Bench::new(Recovery::Sack, 8);
@@ -263,7 +263,7 @@ fn vegas_repairs_a_lost_retransmission() {
 }
 
 /// Brakmo and Peterson 1995, section 3.1: RTTs come from the recorded times of sending. 8 segments leave at 0, 0 is lost and
-/// sent again; its ACK at 180 ms covers 7, sent once: a sample of 180 ms, although the echoed timestamp shows 100 ms.
+/// retransmitted; its ACK at 180 ms covers 7, sent once: a sample of 180 ms, although the echoed timestamp shows 100 ms.
 /// Then the timer sends 8 again, and its ACK, which may be of either, is no sample.
 #[test]
 fn vegas_measures_from_the_time_of_sending() {
@@ -336,7 +336,7 @@ fn duplicates_of_an_ack_beyond_recover_are_trusted() {
 }
 
 /// RFC 6675's NextSeg rule 4 at the end of the data, 8 segments of which 0 and 7 are lost: once 0 is repaired nothing is SACKed, and
-/// as soon as the window of 4 has room 7 is sent again, without waiting for the timer.
+/// as soon as the window of 4 has room 7 is retransmitted, without waiting for the timer.
 #[test]
 fn the_last_segment_is_rescued() {
     let mut bench = Bench::new(Recovery::Sack, 8);
