@@ -638,7 +638,9 @@ def _validation(known: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     origin = "`make speed`, [speed](../../reports/performance.md)"
     for case in _speed()["cases"][:3]:
         own = case["packets_per_second"]
-        faster = "".join(f"; {_two_digits(own / rate)} times {_in_table(name)}" for name, rate in case["others"].items())
+        faster = "".join(
+            f"; {_two_digits(own / rate)} times {_in_table(name)}" for name, rate in case["others"].items()
+        )
         figure = f"{own / 1e6:.1f} million{faster}"
         yield f"Packets per second: {case['title']}", figure, origin
         origin = "`make speed`"

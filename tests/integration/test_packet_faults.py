@@ -18,7 +18,7 @@ from fullpipe.custom import arguments
 from fullpipe.custom.compiled import HEADER
 from fullpipe.engine import simulator
 from fullpipe.errors import AlgorithmError, InputError
-from fullpipe.experiments.conform import bench
+from fullpipe.experiments.conform import harness
 from hostile import PROGRAM as COMMAND_LINE
 from hostile import ending
 from test_packet_algorithm import AIMD
@@ -320,8 +320,8 @@ def make_program(folder: Path, script: str) -> None:
 def test_program_of_controllers_that_does_not_end_is_one_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
 ) -> None:
-    monkeypatch.setattr(bench, "MOST_PROGRAM_S", 0.5 if "0.5 s" in said else 60.0)
-    monkeypatch.setattr(bench, "MOST_CLOSING_S", 0.5)
+    monkeypatch.setattr(harness, "MOST_PROGRAM_S", 0.5 if "0.5 s" in said else 60.0)
+    monkeypatch.setattr(harness, "MOST_CLOSING_S", 0.5)
     make_program(folder, script)
     with pytest.raises(InputError, match=re.escape(f"./controllers: {said}")):
         fullpipe.conform("newreno", program="./controllers")

@@ -11,7 +11,7 @@ import fullpipe
 from conftest import ROOT, Program
 from fullpipe.custom.arguments import as_algorithm
 from fullpipe.experiments.conform import RULES
-from fullpipe.experiments.conform.bench import Bench, Curve, Cut, Series
+from fullpipe.experiments.conform.harness import Curve, Cut, Harness, Series
 from fullpipe.experiments.conform.rfc9438 import late_rounds, slope
 from fullpipe.experiments.conform.rule import FAIL, PASS, SKIPPED
 
@@ -51,7 +51,7 @@ def cubic() -> str:
 
 def verdict(rules: str, name: str, algorithm: object) -> str:
     (rule,) = (rule for rule in RULES[rules] if rule.id == name)
-    return rule.judge(Bench(algorithm)).verdict  # type: ignore[arg-type]
+    return rule.judge(Harness(algorithm)).verdict  # type: ignore[arg-type]
 
 
 def measured(rules: str) -> set[str]:

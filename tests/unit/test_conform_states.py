@@ -6,7 +6,7 @@ import pytest
 
 import fullpipe
 from fullpipe.experiments.conform import RULES
-from fullpipe.experiments.conform.bench import Bench
+from fullpipe.experiments.conform.harness import Harness
 from fullpipe.experiments.conform.phases import entry, rounds
 from fullpipe.experiments.conform.rule import FAIL, SKIPPED, Skip
 
@@ -53,7 +53,7 @@ class Clocked:
 
 def verdict(name: str, algorithm: object) -> str:
     (rule,) = (rule for rule in RULES["bbr"] if rule.id == name)
-    return rule.judge(Bench(algorithm)).verdict  # type: ignore[arg-type]
+    return rule.judge(Harness(algorithm)).verdict  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

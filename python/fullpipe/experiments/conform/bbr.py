@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from fullpipe.experiments.conform import replays
-from fullpipe.experiments.conform.bench import Bench, Series
+from fullpipe.experiments.conform.harness import Harness, Series
 from fullpipe.experiments.conform.phases import (
     CRUISE,
     DOWN,
@@ -30,62 +30,64 @@ from fullpipe.experiments.conform.rule import Rule, Skip
 __all__ = ["RULES"]
 
 
-def bulk(bench: Bench) -> Series:
-    return bench.run(LINK, 20.0)
+def bulk(harness: Harness) -> Series:
+    return harness.run(LINK, 20.0)
 
 
-def gain(bench: Bench, phase: int) -> float:
+def gain(harness: Harness, phase: int) -> float:
     """Median of the pacing rate over 0.99 of the bandwidth in a state (5.6.2)."""
     found = [
-        pacing / (0.99 * bw) for _, now, pacing, bw in shown(bulk(bench), "pacing_bps", "bw_bps") if now == phase and bw
+        pacing / (0.99 * bw)
+        for _, now, pacing, bw in shown(bulk(harness), "pacing_bps", "bw_bps")
+        if now == phase and bw
     ]
     if not found:
         raise Skip("the controller does not enter the state")
     return median(found)
 
 
-def startup_gain(bench: Bench) -> float:
+def startup_gain(harness: Harness) -> float:
     """Median pacing gain in Startup: 4 ln 2 = 2.77."""
-    return gain(bench, STARTUP)
+    return gain(harness, STARTUP)
 
 
-def drain_gain(bench: Bench) -> float:
+def drain_gain(harness: Harness) -> float:
     """Median pacing gain in Drain: 0.5."""
-    return gain(bench, DRAIN)
+    return gain(harness, DRAIN)
 
 
-def down_gain(bench: Bench) -> float:
+def down_gain(harness: Harness) -> float:
     """Median pacing gain in ProbeBW_DOWN: 0.90."""
-    return gain(bench, DOWN)
+    return gain(harness, DOWN)
 
 
-def up_gain(bench: Bench) -> float:
+def up_gain(harness: Harness) -> float:
     """Median pacing gain in ProbeBW_UP: 1.25."""
-    return gain(bench, UP)
+    return gain(harness, UP)
 
 
-def margin(bench: Bench) -> float:
+def margin(harness: Harness) -> float:
     """Pacing rate over the bandwidth in ProbeBW_CRUISE, whose gain is 1."""
-    return 0.99 * gain(bench, CRUISE)
+    return 0.99 * gain(harness, CRUISE)
 
 
-def rising(bench: Bench) -> float:
+def rising(harness: Harness) -> float:
     """Smallest ratio of successive pacing rates in Startup."""
-    rates = [pacing for _, phase, pacing in shown(bulk(bench), "pacing_bps") if phase == STARTUP]
+    rates = [pacing for _, phase, pacing in shown(bulk(harness), "pacing_bps") if phase == STARTUP]
     if len(rates) < 2:
         raise Skip("the controller does not show Startup")
     return min(later / now for now, later in itertools.pairwise(rates) if now)
 
 
-def bandwidth(bench: Bench) -> float:
+def bandwidth(harness: Harness) -> float:
     """Largest bandwidth at the end of a bulk transfer of 20 s at 50 Mbit/s."""
-    rows = shown(bulk(bench), "max_bw_bps")
+    rows = shown(bulk(harness), "max_bw_bps")
     return rows[-1][2] / RATE_BPS
 
 
-def plateau(bench: Bench) -> float:
+def plateau(harness: Harness) -> float:
     """Round trips from the last growth by 25 % to the end of Startup."""
-    rows = shown(bulk(bench), "max_bw_bps", "rtt_s")
+    rows = shown(bulk(harness), "max_bw_bps", "rtt_s")
     end = next((i for i, row in enumerate(rows) if row[1] != STARTUP), None)
     if end is None:
         raise Skip("the controller does not leave Startup")
@@ -96,47 +98,47 @@ def plateau(bench: Bench) -> float:
     )
 
 
-def queue(bench: Bench) -> list[tuple[float, ...]]:
+def queue(harness: Harness) -> list[tuple[float, ...]]:
     """A standing queue from a constant sender, which no ProbeBW cycle drains."""
     udp = {"udp": [{"name": "constant", "rate": "5 Mbit/s"}]}
-    return shown(bench.run({"rate": "10 Mbit/s", "delay": "20 ms", "buffer": "100 packets"}, 40.0, scenario=udp))
+    return shown(harness.run({"rate": "10 Mbit/s", "delay": "20 ms", "buffer": "100 packets"}, 40.0, scenario=udp))
 
 
-def short_path(bench: Bench) -> list[tuple[float, ...]]:
+def short_path(harness: Harness) -> list[tuple[float, ...]]:
     """A path of 8 packets, of which half is below the initial window."""
-    return shown(bench.run({"rate": "10 Mbit/s", "delay": "5 ms", "buffer": "4 BDP"}, 20.0, initial_window=10))
+    return shown(harness.run({"rate": "10 Mbit/s", "delay": "5 ms", "buffer": "4 BDP"}, 20.0, initial_window=10))
 
 
-def probe_interval(bench: Bench) -> float:
+def probe_interval(harness: Harness) -> float:
     """Mean time between the starts of ProbeRTT."""
-    starts = [start for start, _ in spans(queue(bench), PROBE_RTT)]
+    starts = [start for start, _ in spans(queue(harness), PROBE_RTT)]
     if len(starts) < 3:
         raise Skip("the controller is in ProbeRTT fewer than three times in 40 s")
     return (starts[-1] - starts[0]) / (len(starts) - 1)
 
 
-def probe_duration(bench: Bench) -> float:
+def probe_duration(harness: Harness) -> float:
     """Longest stay in ProbeRTT, up to the end of the run, on two paths."""
     found = []
-    for rows in (queue(bench), short_path(bench)):
+    for rows in (queue(harness), short_path(harness)):
         found += [end - start for start, end in spans([*rows, (rows[-1][0], math.nan)], PROBE_RTT)]
     if not found:
         raise Skip("the controller is never in ProbeRTT")
     return max(found)
 
 
-def slow_path(bench: Bench) -> list[float]:
+def slow_path(harness: Harness) -> list[float]:
     """Windows at 64 kbit/s with a round trip of 10 ms, after Startup."""
-    series = bench.run({"rate": "64 kbit/s", "delay": "5 ms", "buffer": "50 packets"}, 60.0)
+    series = harness.run({"rate": "64 kbit/s", "delay": "5 ms", "buffer": "50 packets"}, 60.0)
     return [window for t, window in series.curve().points if t >= 10.0]
 
 
-def smallest_window(bench: Bench) -> float:
+def smallest_window(harness: Harness) -> float:
     """BBRMinPipeCwnd is 4 packets, although the path holds less than one."""
-    return min(slow_path(bench))
+    return min(slow_path(harness))
 
 
-def faster(bench: Bench) -> float:
+def faster(harness: Harness) -> float:
     """Time from a change of the rate from 10 to 100 Mbit/s to an estimate of 95 Mbit/s."""
     link = {
         "rate": "10 Mbit/s",
@@ -144,12 +146,12 @@ def faster(bench: Bench) -> float:
         "buffer": "400 packets",
         "schedule": [{"at": "10 s", "rate": "100 Mbit/s"}],
     }
-    reached = bench.run(link, 20.0).curve("goodput_bps").points
+    reached = harness.run(link, 20.0).curve("goodput_bps").points
     found = next((t for t, rate in reached if t > 10.0 and rate >= 90e6), None)
     return math.inf if found is None else found - 10.0
 
 
-def slower(bench: Bench) -> float:
+def slower(harness: Harness) -> float:
     """Estimate relative to the rate, 10 s after a change from 100 to 10 Mbit/s."""
     link = {
         "rate": "100 Mbit/s",
@@ -157,30 +159,30 @@ def slower(bench: Bench) -> float:
         "buffer": "400 packets",
         "schedule": [{"at": "10 s", "rate": "10 Mbit/s"}],
     }
-    rows = shown(bench.run(link, 20.0), "max_bw_bps")
+    rows = shown(harness.run(link, 20.0), "max_bw_bps")
     return rows[-1][2] / 10e6
 
 
-def aggregated(bench: Bench) -> Series:
+def aggregated(harness: Harness) -> Series:
     """ACKs that arrive together every 20 ms, half of a round trip."""
-    return bench.run({**LINK, "reverse": {"aggregation": "20 ms"}}, 22.0, scenario={"warmup": "2 s"})
+    return harness.run({**LINK, "reverse": {"aggregation": "20 ms"}}, 22.0, scenario={"warmup": "2 s"})
 
 
-def extra_acked(bench: Bench) -> float:
+def extra_acked(harness: Harness) -> float:
     """Largest estimate of the aggregation, which needs to be above 0."""
-    return max(row[2] for row in shown(aggregated(bench), "extra_acked_packets"))
+    return max(row[2] for row in shown(aggregated(harness), "extra_acked_packets"))
 
 
-def aggregated_utilization(bench: Bench) -> float:
+def aggregated_utilization(harness: Harness) -> float:
     """Utilization in 20 s with ACKs that arrive together."""
-    return float(aggregated(bench).metrics["utilization"])
+    return float(aggregated(harness).metrics["utilization"])
 
 
-def policed(bench: Bench) -> float:
+def policed(harness: Harness) -> float:
     """Loss at a policer of 10 Mbit/s on a link of 100 Mbit/s, in the last 20 s; all of it where goodput is below 9."""
     policer = {"rate": "10 Mbit/s", "burst": "60 kB"}
     link = {"rate": "100 Mbit/s", "delay": "20 ms", "buffer": "2 BDP", "policer": policer}
-    metrics = bench.run(link, 40.0, scenario={"warmup": "20 s"}).metrics
+    metrics = harness.run(link, 40.0, scenario={"warmup": "20 s"}).metrics
     return float(metrics["loss_rate"]) if metrics["goodput_bps"] >= 9e6 else 1.0
 
 
@@ -191,55 +193,55 @@ LOSS_S = 2.0
 """First loss of an application-limited flow in Startup."""
 
 
-def startup_exit(bench: Bench, bursts: Sequence[tuple[float, float]]) -> float | None:
+def startup_exit(harness: Harness, bursts: Sequence[tuple[float, float]]) -> float | None:
     """Time at which a sender leaves Startup, if it does. The application writes 100 packets per round trip, and all
     packets in some bursts are lost.
     """
     times = [(time_s, loss) for at_s, long_s in bursts for time_s, loss in ((at_s, 0.999999), (at_s + long_s, 0))]
     schedule = [{"at": f"{time_s:.4f} s", "loss": loss} for time_s, loss in times]
     link = {**LINK, "schedule": schedule, "reverse": {"schedule": []}}
-    series = bench.run(link, 2.4, source={"rate": "30 Mbit/s"}, scenario={"packet_size": 1500})
+    series = harness.run(link, 2.4, source={"rate": "30 Mbit/s"}, scenario={"packet_size": 1500})
     left_s = next((time_s for time_s, phase in shown(series) if phase != STARTUP), None)
     if left_s is not None and left_s < LOSS_S:
         raise Skip("the controller leaves Startup although the application limits it")
     return left_s
 
 
-def loss_exit(bench: Bench) -> float:
+def loss_exit(harness: Harness) -> float:
     """Every 12th packet is lost for three round trips: round trips from the first loss to the end of Startup. Losses
     are found after one round trip, and recovery lasts one. A burst of eight packets must not end Startup.
     """
-    if startup_exit(bench, [(LOSS_S, 0.0032)]) is not None:
+    if startup_exit(harness, [(LOSS_S, 0.0032)]) is not None:
         return math.inf
-    left_s = startup_exit(bench, [(LOSS_S + 0.0048 * i, 0.0004) for i in range(25)])
+    left_s = startup_exit(harness, [(LOSS_S + 0.0048 * i, 0.0004) for i in range(25)])
     return math.inf if left_s is None else (left_s - LOSS_S) / RTT_S
 
 
-def limited(bench: Bench) -> list[tuple[float, ...]]:
+def limited(harness: Harness) -> list[tuple[float, ...]]:
     """The application writes 5 Mbit/s. The round-trip time rises by 1 ms at 0.1 s, so that ProbeRTT is due."""
     link = {**LINK, "schedule": [{"at": "0.1 s", "delay": "21 ms"}]}
-    return shown(bench.run(link, 14.0, source={"rate": "5 Mbit/s"}))
+    return shown(harness.run(link, 14.0, source={"rate": "5 Mbit/s"}))
 
 
-def limited_startup(bench: Bench) -> float:
+def limited_startup(harness: Harness) -> float:
     """Part of 14 s that the sender is in Startup or ProbeRTT. No sample shows a plateau."""
-    phases = [phase for _, phase in limited(bench)]
+    phases = [phase for _, phase in limited(harness)]
     return sum(phase in (STARTUP, PROBE_RTT) for phase in phases) / len(phases)
 
 
-def probe_in_startup(bench: Bench) -> float:
+def probe_in_startup(harness: Harness) -> float:
     """1 if the sender is in Startup again after its first ProbeRTT."""
-    rows = limited(bench)
+    rows = limited(harness)
     stays = spans(rows, PROBE_RTT)
     if not stays or rows[0][1] != STARTUP:
         raise Skip("the controller is not in ProbeRTT before it leaves Startup")
     return float(next(phase for time_s, phase in rows if time_s >= stays[0][1]) == STARTUP)
 
 
-def probe_after_idle(bench: Bench) -> float:
+def probe_after_idle(harness: Harness) -> float:
     """Part of the 0.5 s after an idle time of 6 s that the sender is in ProbeRTT, which was due meanwhile."""
     source = {"on": "8 s", "off": "6 s", "rate": "unlimited"}
-    rows = [row for row in shown(bench.run(LINK, 14.5, source=source)) if row[0] > 14.0]
+    rows = [row for row in shown(harness.run(LINK, 14.5, source=source)) if row[0] > 14.0]
     return sum(phase == PROBE_RTT for _, phase in rows) / len(rows)
 
 

@@ -13,7 +13,7 @@ from fullpipe.engine.options import Progress
 from fullpipe.engine.pool import check_stop
 from fullpipe.errors import InputError
 from fullpipe.experiments.conform.bbr import RULES as BBR
-from fullpipe.experiments.conform.bench import Bench, Curve, simulated_by
+from fullpipe.experiments.conform.harness import Curve, Harness, simulated_by
 from fullpipe.experiments.conform.ratelimited import RULES as RATE_LIMITED
 from fullpipe.experiments.conform.rfc9002 import RULES as RFC9002
 from fullpipe.experiments.conform.rfc9438 import RULES as RFC9438
@@ -61,10 +61,10 @@ def conform(
     if program is None:
         algorithm: Any = as_algorithm(controller)
         Scenario.from_dict({**ALONE, "flows": [{"algorithm": algorithm}]})
-        bench = Bench(algorithm, lambda: check_stop(stop))
+        harness = Harness(algorithm, lambda: check_stop(stop))
     else:
         algorithm = controller
-        bench = Bench(algorithm, lambda: check_stop(stop), simulated_by(program))
+        harness = Harness(algorithm, lambda: check_stop(stop), simulated_by(program))
     chosen = [each for each in RULES[rules] if rule in (None, each.id)]
     if not chosen:
         raise InputError(unknown("rule", rule, (each.id for each in RULES[rules])))
@@ -72,9 +72,9 @@ def conform(
     for each in chosen:
         if progress is not None:
             progress(len(verdicts), len(chosen))
-        verdicts.append(each.judge(bench))
+        verdicts.append(each.judge(harness))
     label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
-    windows = tuple(series.curve() for series in bench.made) if rule is not None else ()
+    windows = tuple(series.curve() for series in harness.made) if rule is not None else ()
     return Conformance(label, rules, tuple(verdicts), windows)
 
 
@@ -156,5 +156,6 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
         expected = f"at least {bounds[0]}"
     else:
         expected = f"{bounds[0]} to {bounds[1]}" if bounds[0] != bounds[1] else str(bounds[0])
-    measured = f"{verdict.measured:{'.4g' if abs(verdict.measured) < 10_000 else '.0f'}}{unit}"
+    large = verdict.measured is not None and abs(verdict.measured) >= 10_000
+    measured = f"{verdict.measured:{'.0f' if large else '.4g'}}{unit}"
     return rule.id, rule.source, rule.level, rule.title, expected + unit, measured, verdict.verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fullpipe.experiments.conform.bench import Series
+from fullpipe.experiments.conform.harness import Series
 from fullpipe.experiments.conform.rule import Skip
 
 __all__ = [

@@ -6,7 +6,7 @@ rule too, which is more conservative: a window that is not used does not grow.
 
 from __future__ import annotations
 
-from fullpipe.experiments.conform.bench import HEADERS, Bench, Series
+from fullpipe.experiments.conform.harness import HEADERS, Harness, Series
 from fullpipe.experiments.conform.rule import Measure, Rule, Skip, window_at
 
 __all__ = ["RULES"]
@@ -26,24 +26,24 @@ def written(packets: float) -> dict[str, str]:
     return {"rate": f"{packets * (DATAGRAM + HEADERS) * 8 / RTT_S:.0f} bit/s"}
 
 
-def limited(bench: Bench, packets: float, duration_s: float) -> Series:
+def limited(harness: Harness, packets: float, duration_s: float) -> Series:
     """Slow start of a sender whose application limits it from the first packet on."""
-    return bench.quic([], duration_s, datagram=DATAGRAM, source=written(packets))
+    return harness.quic([], duration_s, datagram=DATAGRAM, source=written(packets))
 
 
-def unused(bench: Bench) -> float:
+def unused(harness: Harness) -> float:
     """The application writes 4 packets per round trip from the start: window after ten round trips."""
-    return DATAGRAM * window_at(limited(bench, 4, 1.3), 1.15)
+    return DATAGRAM * window_at(limited(harness, 4, 1.3), 1.15)
 
 
-def used(bench: Bench) -> float:
+def used(harness: Harness) -> float:
     """The application fills the window at once, every 200 ms: growth by the second flight, of 20 packets."""
     source = {"on": "1 ms", "off": "199 ms", "rate": "unlimited"}
-    series = bench.quic([], 0.5, datagram=DATAGRAM, source=source, pacing="off")
+    series = harness.quic([], 0.5, datagram=DATAGRAM, source=source, pacing="off")
     return window_at(series, 0.39) / window_at(series, 0.19)
 
 
-def avoidance(bench: Bench) -> Series:
+def avoidance(harness: Harness) -> Series:
     """Congestion avoidance: a bottleneck slower than the application fills the window, until it disappears."""
     link = {
         "rate": "320 kbit/s",
@@ -58,33 +58,33 @@ def avoidance(bench: Bench) -> Series:
         "reverse": {"schedule": []},
     }
     keys = {"transport": "quic", "ack_every": 1, "source": written(5)}
-    return bench.run(link, 18.0, scenario={"packet_size": DATAGRAM + HEADERS}, **keys)
+    return harness.run(link, 18.0, scenario={"packet_size": DATAGRAM + HEADERS}, **keys)
 
 
-def idle_growth(bench: Bench) -> float:
+def idle_growth(harness: Harness) -> float:
     """Growth in 40 round trips with 5 packets in flight, after round trips that used the whole window."""
-    series = avoidance(bench)
+    series = avoidance(harness)
     if window_at(series, DRAIN_S + 3.0) < 12:
         raise Skip("the window is below 12 packets before the application limits the sender")
     return DATAGRAM * (window_at(series, DRAIN_S + 7.0) - window_at(series, DRAIN_S + 3.0))
 
 
-def growth_after_loss(bench: Bench) -> float:
+def growth_after_loss(harness: Harness) -> float:
     """Growth in 30 round trips after a loss, with 5 packets in flight."""
-    cuts = [one for one in avoidance(bench).cuts() if one.at_s > LOSS_S]
+    cuts = [one for one in avoidance(harness).cuts() if one.at_s > LOSS_S]
     if not cuts or cuts[0].after < 7:
         raise Skip("a loss leaves no window above 7 packets")
     return DATAGRAM * (max(cuts[0].curve.between(0.0, 3.0)) - cuts[0].after)
 
 
-def first_round(bench: Bench) -> float:
+def first_round(harness: Harness) -> float:
     """The application writes one packet in the first round trip."""
-    return DATAGRAM * window_at(limited(bench, 1, 0.25), 1.9 * RTT_S)
+    return DATAGRAM * window_at(limited(harness, 1, 0.25), 1.9 * RTT_S)
 
 
-def small_rate(bench: Bench) -> float:
+def small_rate(harness: Harness) -> float:
     """The application writes 30 packets per round trip for 30 s: window over the largest flight."""
-    series = limited(bench, 30, 30.5)
+    series = limited(harness, 30, 30.5)
     flights = series.curve("in_flight_packets").between(0.0, 30.0)
     return window_at(series, 30.0) / max(flights)
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 from fullpipe._util.plain import Tree
-from fullpipe.experiments.conform.bench import Bench
+from fullpipe.experiments.conform.harness import Harness
 from fullpipe.experiments.conform.phases import (
     CRUISE,
     DOWN,
@@ -48,9 +48,9 @@ BURST_S = 0.003
 """Length of a burst that loses more than 2 % of a flight."""
 
 
-def steady(bench: Bench) -> list[tuple[float, ...]]:
+def steady(harness: Harness) -> list[tuple[float, ...]]:
     """Time, phase, and round-trip time on the path without losses."""
-    return shown(bench.run(DEEP, STEADY_S), "rtt_s")
+    return shown(harness.run(DEEP, STEADY_S), "rtt_s")
 
 
 def lossy(times: Sequence[float], length_s: float = BURST_S) -> Tree:
@@ -62,64 +62,64 @@ def lossy(times: Sequence[float], length_s: float = BURST_S) -> Tree:
     return {**DEEP, "schedule": schedule, "reverse": {"schedule": []}}
 
 
-def drain_time(bench: Bench) -> float:
+def drain_time(harness: Harness) -> float:
     """The rate falls to 20 Mbit/s as Drain begins, below its pacing rate: round trips in Drain, of which 3 or 4 are
     allowed.
     """
-    start_s = entry(steady(bench), DRAIN)
+    start_s = entry(steady(harness), DRAIN)
     link = {**DEEP, "schedule": [{"at": f"{start_s:.4f} s", "rate": "20 Mbit/s"}]}
-    rows = shown(bench.run(link, start_s + 4.0), "rtt_s")
+    rows = shown(harness.run(link, start_s + 4.0), "rtt_s")
     stays = [end for start, end in spans(rows, DRAIN) if start >= start_s]
     return rounds(rows, start_s, stays[0]) if stays else math.inf
 
 
-def up_plateau(bench: Bench) -> float:
+def up_plateau(harness: Harness) -> float:
     """Fewest round trips in ProbeBW_UP without loss at a rate that does not grow."""
-    rows = steady(bench)
+    rows = steady(harness)
     stays = spans(rows, UP)
     if not stays:
         raise Skip("the controller does not enter ProbeBW_UP")
     return min(rounds(rows, start, end) for start, end in stays)
 
 
-def limited_loss(bench: Bench) -> float:
+def limited_loss(harness: Harness) -> float:
     """The application pauses for 20 ms as ProbeBW_UP begins. Of the packets after the pause, about one in ten is lost
     for a round trip: round trips from the first loss to ProbeBW_DOWN.
     """
-    start_s = entry(steady(bench), UP)
+    start_s = entry(steady(harness), UP)
     source = {"on": f"{start_s:.4f} s", "off": "20 ms", "rate": "unlimited"}
     first_s = start_s + 0.022
     link = lossy([first_s + 0.005 * i for i in range(8)], 0.0006)
-    rows = shown(bench.run(link, start_s + 3.0, source=source), "rtt_s")
+    rows = shown(harness.run(link, start_s + 3.0, source=source), "rtt_s")
     down_s = next((time_s for time_s, phase, *_ in rows if time_s > first_s and phase == DOWN), None)
     return math.inf if down_s is None else rounds(rows, first_s, down_s)
 
 
-def down_time(bench: Bench) -> float:
+def down_time(harness: Harness) -> float:
     """The rate falls by 15 % as ProbeBW_DOWN begins, so that the queue does not drain: time until ProbeBW_REFILL,
     without ProbeBW_CRUISE. The delay falls at 3 s, so that ProbeRTT is not due.
     """
     shorter = [{"at": "3 s", "delay": "18 ms"}]
     base = {**DEEP, "reverse": {"schedule": [], "delay": "20 ms"}}
-    rows = shown(bench.run({**base, "schedule": shorter}, 8.0))
+    rows = shown(harness.run({**base, "schedule": shorter}, 8.0))
     start_s = entry(rows, DOWN, 3.0)
     slower = {"at": f"{start_s:.4f} s", "rate": "42.5 Mbit/s"}
-    rows = shown(bench.run({**base, "schedule": [*shorter, slower]}, start_s + 5.0))
+    rows = shown(harness.run({**base, "schedule": [*shorter, slower]}, start_s + 5.0))
     later = [(time_s, phase) for time_s, phase in rows if time_s > start_s and phase in (CRUISE, REFILL)]
     return later[0][0] - start_s if later and later[0][1] == REFILL else math.inf
 
 
-def spurious_loss(bench: Bench) -> float:
+def spurious_loss(harness: Harness) -> float:
     """In ProbeBW_UP, 12 of 120 packets are 30 ms late, and are taken for lost: largest window in the second after,
     over the one before. 0 if ProbeBW_DOWN is not followed by ProbeBW_REFILL or ProbeBW_UP.
     """
-    start_s = entry(steady(bench), UP) + RTT_S
+    start_s = entry(steady(harness), UP) + RTT_S
     schedule: list[Tree] = []
     for i in range(12):
         schedule.append({"at": f"{start_s + 0.0024 * i:.5f} s", "delay": "50 ms"})
         schedule.append({"at": f"{start_s + 0.0024 * i + 0.0002:.5f} s", "delay": "20 ms"})
     overtaken = {"jitter": {"mean": "1 us", "reorder": True}, "reverse": {"schedule": [], "jitter": "off"}}
-    series = bench.run({**DEEP, **overtaken, "schedule": schedule}, start_s + 2.0)
+    series = harness.run({**DEEP, **overtaken, "schedule": schedule}, start_s + 2.0)
     rows = shown(series, "cwnd_packets")
     down_s = next((time_s for time_s, phase, _ in rows if time_s > start_s and phase == DOWN), None)
     if down_s is None or down_s > start_s + 4 * RTT_S or not series.metrics["retransmits"]:
@@ -131,13 +131,13 @@ def spurious_loss(bench: Bench) -> float:
     return max(window for _, window in after) / before
 
 
-def spurious_timeout(bench: Bench) -> float:
+def spurious_timeout(harness: Harness) -> float:
     """All ACKs are held for 0.6 s in ProbeBW, and then arrive: largest window in the second after, over the one before.
     0 if the controller is back in Startup.
     """
     start_s = 5.8
     held = [{"at": f"{start_s:g} s", "delay": "600 ms"}, {"at": f"{start_s + 0.05:g} s", "delay": "20 ms"}]
-    series = bench.run({**DEEP, "reverse": {"schedule": held}}, 9.0)
+    series = harness.run({**DEEP, "reverse": {"schedule": held}}, 9.0)
     if not series.metrics["timeouts"]:
         raise Skip("no timeout expires")
     rows = shown(series, "cwnd_packets")
@@ -148,14 +148,14 @@ def spurious_timeout(bench: Bench) -> float:
     return max(window for _, window in after) / before
 
 
-def later_loss(bench: Bench) -> float:
+def later_loss(harness: Harness) -> float:
     """A burst is lost in the first ProbeBW_UP, which sets inflight_longterm, and one in the second: inflight_longterm
     after it, over the packets in flight when the lost ones were sent. 0 without ProbeBW_DOWN in three round trips.
     """
-    first_s = entry(steady(bench), UP) + 0.05
-    rows = shown(bench.run(lossy([first_s]), STEADY_S))
+    first_s = entry(steady(harness), UP) + 0.05
+    rows = shown(harness.run(lossy([first_s]), STEADY_S))
     second_s = entry(rows, UP, first_s + 1.0) + 0.05
-    series = bench.run(lossy([first_s, second_s]), second_s + 1.0)
+    series = harness.run(lossy([first_s, second_s]), second_s + 1.0)
     rows = shown(series, "rtt_s", "in_flight_packets", "inflight_longterm_packets")
     flight = next((row[3] for row in rows if row[0] >= second_s), math.nan)
     down = next((row for row in rows if row[0] > second_s and row[1] == DOWN), None)
@@ -164,13 +164,13 @@ def later_loss(bench: Bench) -> float:
     return next(row[4] for row in rows if row[0] >= down[0] + 0.01) / flight
 
 
-def paused_refill(bench: Bench) -> float:
+def paused_refill(harness: Harness) -> float:
     """The application pauses for 50 ms as ProbeBW_REFILL begins: largest bandwidth a round trip later, over the one
     before. 0 if the next state is not ProbeBW_UP.
     """
-    start_s = entry(steady(bench), REFILL)
+    start_s = entry(steady(harness), REFILL)
     source = {"on": f"{start_s:.4f} s", "off": "50 ms", "rate": "unlimited"}
-    rows = shown(bench.run(DEEP, start_s + 1.0, source=source), "max_bw_bps")
+    rows = shown(harness.run(DEEP, start_s + 1.0, source=source), "max_bw_bps")
     if next((phase for time_s, phase, _ in rows if time_s > start_s + 0.01 and phase != REFILL), REFILL) != UP:
         return 0.0
     before = next(bw for time_s, _, bw in rows if time_s >= start_s)

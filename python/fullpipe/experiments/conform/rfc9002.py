@@ -5,7 +5,7 @@ Runs have datagrams of 1200 bytes, round trips of 100 ms, and an ACK per packet,
 
 from __future__ import annotations
 
-from fullpipe.experiments.conform.bench import Bench, Cut, Series
+from fullpipe.experiments.conform.harness import Cut, Harness, Series
 from fullpipe.experiments.conform.rule import Measure, Rule, Skip, window_at
 
 __all__ = ["RULES"]
@@ -33,79 +33,79 @@ def the_cut(series: Series) -> Cut:
     return found[0]
 
 
-def initial_window(bench: Bench) -> float:
+def initial_window(harness: Harness) -> float:
     """First window over min(10 d, max(14720, 2 d)), for datagrams d of 1200, 1472, and 9000 bytes."""
     ratios = []
     for datagram in (1200, 1472, 9000):
-        series = bench.quic([], 0.08, datagram=datagram)
+        series = harness.quic([], 0.08, datagram=datagram)
         expected = min(10 * datagram, max(14720, 2 * datagram)) // datagram
         ratios.append(series.curve().points[0][1] / expected)
     return furthest(ratios)
 
 
-def slow_start(bench: Bench) -> float:
+def slow_start(harness: Harness) -> float:
     """The first flight of 10 packets is acknowledged: one, two, and ten packets per ACK."""
     ratios = []
     for ack_every in (1, 2, 10):
-        series = bench.quic([], 0.25, ack_every=ack_every)
+        series = harness.quic([], 0.25, ack_every=ack_every)
         ratios.append(window_at(series, 1.9 * RTT_S) / 10)
     return max(ratios, key=lambda ratio: abs(ratio - 2))
 
 
-def halved(bench: Bench) -> float:
+def halved(harness: Harness) -> float:
     """Smallest window within a round trip after a loss, over the window before."""
-    one = the_cut(bench.quic([(BIG, ONE)], 1.2))
+    one = the_cut(harness.quic([(BIG, ONE)], 1.2))
     return min(one.curve.between(0.0, RTT_S)) / one.before
 
 
-def halved_once(bench: Bench) -> float:
+def halved_once(harness: Harness) -> float:
     """Four losses in one flight, 15 ms apart: smallest window within a round trip, over the window before."""
     bursts = [(BIG + 0.015 * i, ONE) for i in range(4)]
-    one = the_cut(bench.quic(bursts, 1.2))
+    one = the_cut(harness.quic(bursts, 1.2))
     return min(one.curve.between(0.0, 0.9 * RTT_S)) / one.before
 
 
-def avoidance(bench: Bench) -> Cut:
+def avoidance(harness: Harness) -> Cut:
     """Windows after a cut at about 130 packets."""
-    return the_cut(bench.quic([(BIG, ONE)], 4.0))
+    return the_cut(harness.quic([(BIG, ONE)], 4.0))
 
 
-def recovered(bench: Bench) -> float:
+def recovered(harness: Harness) -> float:
     """Growth from the cut until three round trips later: none in recovery, and two packets after it; one where the
     controller counts bytes until a window is acknowledged (RFC 3465, which appendix B.5 permits).
     """
-    one = avoidance(bench)
+    one = avoidance(harness)
     before, after = one.curve.at(0.003), one.curve.at(3 * RTT_S - 0.005)
     if before is None or after is None:
         raise Skip("the run ends in recovery")
     return after - before
 
 
-def increase(bench: Bench) -> float:
+def increase(harness: Harness) -> float:
     """Packets per round trip, over twenty round trips after recovery."""
-    curve = avoidance(bench).curve
+    curve = avoidance(harness).curve
     before, after = curve.at(2 * RTT_S), curve.at(22 * RTT_S)
     if before is None or after is None:
         raise Skip("the run ends too early")
     return (after - before) / 20
 
 
-def smallest(bench: Bench) -> float:
+def smallest(harness: Harness) -> float:
     """Smallest window of a run that loses a round trip of packets twelve times."""
     bursts = [(0.25 + 0.35 * i, RTT_S) for i in range(12)]
-    return min(value for _, value in bench.quic(bursts, 5.0).curve().points)
+    return min(value for _, value in harness.quic(bursts, 5.0).curve().points)
 
 
-def persistent(bench: Bench) -> float:
+def persistent(harness: Harness) -> float:
     """Window at the first ACK after an outage of 3 s. The ACK that declares persistent congestion grows it again."""
-    series = bench.quic([(BIG, 3.0)], 6.0)
+    series = harness.quic([(BIG, 3.0)], 6.0)
     return min(series.curve().between(BIG + 3.0, BIG + 4.5))
 
 
-def marked(bench: Bench) -> float:
+def marked(harness: Harness) -> float:
     """A queue of 10 Mbit/s marks all packets above 20: smallest window within a round trip of the first reduction."""
     link = {"rate": "10 Mbit/s", "delay": "50 ms", "queue": {"name": "step", "threshold": "20 packets"}}
-    series = bench.run(
+    series = harness.run(
         link,
         2.0,
         transport="quic",
@@ -119,31 +119,31 @@ def marked(bench: Bench) -> float:
     return min(found[0].curve.between(0.0, 0.9 * RTT_S)) / found[0].before if found else 1.0
 
 
-def underused(bench: Bench) -> float:
+def underused(harness: Harness) -> float:
     """The application writes 4 packets per round trip, for ten round trips."""
-    series = bench.quic([], 1.3, source={"rate": "392960 bit/s"})
+    series = harness.quic([], 1.3, source={"rate": "392960 bit/s"})
     return 1200 * window_at(series, 1.15)
 
 
-def paced(bench: Bench) -> float:
+def paced(harness: Harness) -> float:
     """The pacer sends about 20 packets over most of a round trip: growth of the window by their ACKs."""
-    series = bench.quic([], 0.5)
+    series = harness.quic([], 0.5)
     return window_at(series, 3 * RTT_S - 0.005) / window_at(series, 2 * RTT_S - 0.005)
 
 
-def probed(bench: Bench) -> float:
+def probed(harness: Harness) -> float:
     """The delay rises by 600 ms for all packets: no packet is lost, and the probe timeout expires twice."""
     start_s = 1.0
-    series = bench.quic([], 2.5, delays=[(0.0, 0.05), (start_s, 0.65)], max_window=60)
+    series = harness.quic([], 2.5, delays=[(0.0, 0.05), (start_s, 0.65)], max_window=60)
     if series.metrics["timeouts"] < 2:
         raise Skip("the probe timeout does not expire twice")
     windows = series.curve()
     return min(windows.between(start_s, start_s + 1.2)) / window_at(series, start_s)
 
 
-def burst(bench: Bench) -> float:
+def burst(harness: Harness) -> float:
     """Largest queue on a link of 1 Gbit/s behind bulk data that follows 2 s without data."""
-    series = bench.quic([], 3.5, source={"on": "1 s", "off": "2 s", "rate": "unlimited"}, max_window=400)
+    series = harness.quic([], 3.5, source={"on": "1 s", "off": "2 s", "rate": "unlimited"}, max_window=400)
     if window_at(series, 2.9) < 50:
         raise Skip("the window is below 50 packets after the idle time")
     return float(series.metrics["max_queue_packets"])

@@ -10,7 +10,7 @@ import itertools
 import math
 
 from fullpipe.errors import ScenarioError
-from fullpipe.experiments.conform.bench import Bench, Curve, Cut
+from fullpipe.experiments.conform.harness import Curve, Cut, Harness
 from fullpipe.experiments.conform.rule import Rule, Skip
 
 __all__ = ["RULES"]
@@ -32,9 +32,9 @@ SOON = (0.05, 0.35)
 """The same two cases on the short path."""
 
 
-def cut(bench: Bench, rtt_s: float, losses: tuple[float, ...], tail_s: float | None = None) -> Cut:
+def cut(harness: Harness, rtt_s: float, losses: tuple[float, ...], tail_s: float | None = None) -> Cut:
     """The last cut, where there is one for each loss."""
-    found = bench.cuts(rtt_s, losses, tail_s)
+    found = harness.cuts(rtt_s, losses, tail_s)
     if len(found) != len(losses):
         raise Skip(f"requires a cut per loss; {len(losses)} losses made {len(found)} cuts")
     return found[-1]
@@ -67,47 +67,47 @@ def slope(curve: Curve, low: float, high: float, rtt_s: float) -> float:
     return (high - low) / time_s * rtt_s if time_s > 0 else math.inf
 
 
-def decrease(bench: Bench) -> float:
+def decrease(harness: Harness) -> float:
     """A loss leaves beta_cubic = 0.7 of the window."""
-    one = cut(bench, LONG_S, LATER)
+    one = cut(harness, LONG_S, LATER)
     return one.after / one.before
 
 
-def decrease_once(bench: Bench) -> float:
+def decrease_once(harness: Harness) -> float:
     """Five losses, a sixth of a round trip apart."""
     bursts = [(0.7, LONG_S / 60)] + [(7.0 + i * LONG_S / 6, LONG_S / 60) for i in range(5)]
-    found = [one for one in bench.losses(LONG_S, bursts, 10.0).cuts() if one.at_s > 7.0]
+    found = [one for one in harness.losses(LONG_S, bursts, 10.0).cuts() if one.at_s > 7.0]
     if not found:
         raise Skip("requires a cut per flight with losses")
     return min(found[0].curve.between(0.0, 1.5 * LONG_S)) / found[0].before
 
 
-def floor(bench: Bench) -> float:
+def floor(harness: Harness) -> float:
     """Every other round trip is lost, 24 times."""
     bursts = [(LONG_S * (3 + 2 * i), LONG_S) for i in range(24)]
-    series = bench.losses(LONG_S, bursts, 11.0)
+    series = harness.losses(LONG_S, bursts, 11.0)
     values = [value for _, value in series.curve("ssthresh_packets").points]
     if not values:
         raise Skip("the controller has no ssthresh")
     return min(values)
 
 
-def at_k(bench: Bench) -> float:
+def at_k(harness: Harness) -> float:
     """W_cubic(K) = W_max, where the curve is flat: K = ((W_max - cwnd_epoch)/C)^(1/3), read one round trip later."""
-    one = cut(bench, LONG_S, LATER)
+    one = cut(harness, LONG_S, LATER)
     return known(one.curve.at(k_s(one.before, one.after) + LONG_S), "time K") / one.before
 
 
-def beginning(bench: Bench) -> float:
+def beginning(harness: Harness) -> float:
     """Time at which half of the gap to W_max is closed, minus 0.2063 K."""
-    one = cut(bench, LONG_S, LATER)
+    one = cut(harness, LONG_S, LATER)
     return late_rounds(one, LONG_S, one.before)
 
 
-def growth(bench: Bench) -> float:
+def growth(harness: Harness) -> float:
     """A cut at about 20 packets, with a round-trip time of 2 s: W_cubic(t + RTT) is far above 1.5 windows."""
     rtt_s = 2.0
-    found = bench.losses(rtt_s, [(2.0, rtt_s / 8)], 30.0).cuts()
+    found = harness.losses(rtt_s, [(2.0, rtt_s / 8)], 30.0).cuts()
     if not found:
         raise Skip("requires a cut at about 20 packets")
     points = found[0].curve.points
@@ -115,62 +115,62 @@ def growth(bench: Bench) -> float:
     return max(later[1] / now[1] for now, later in zip(points[step:], points[2 * step :], strict=False))
 
 
-def monotone(bench: Bench) -> float:
+def monotone(harness: Harness) -> float:
     """At 12 s after the cut, the round-trip time falls from 1 s to 0.05 s."""
-    series = bench.losses(1.0, [(4.0, 0.25)], 24.0, delays=[(0.0, 0.975), (17.0, 0.025)], back_s=0.025)
+    series = harness.losses(1.0, [(4.0, 0.25)], 24.0, delays=[(0.0, 0.975), (17.0, 0.025)], back_s=0.025)
     points = [point for point in series.curve().points if point[0] >= 17.0]
     return min(later[1] / now[1] for now, later in itertools.pairwise(points))
 
 
-def friendly_below(bench: Bench) -> float:
+def friendly_below(harness: Harness) -> float:
     """Growth of W_est from 0.75 to 0.95 of the peak: alpha_cubic = 3 (1 - 0.7)/(1 + 0.7) = 9/17."""
-    one = cut(bench, SHORT_S, QUICK)
+    one = cut(harness, SHORT_S, QUICK)
     return slope(one.curve, 0.75 * one.before, 0.95 * one.before, SHORT_S)
 
 
-def friendly_above(bench: Bench) -> float:
+def friendly_above(harness: Harness) -> float:
     """Alpha_cubic is 1 once W_est has reached the window before the cut: from 1.1 to 1.4 of the peak."""
-    one = cut(bench, SHORT_S, QUICK)
+    one = cut(harness, SHORT_S, QUICK)
     return slope(one.curve, 1.1 * one.before, 1.4 * one.before, SHORT_S)
 
 
-def friendly_between(bench: Bench) -> float:
+def friendly_between(harness: Harness) -> float:
     """W_max is 0.85 windows after fast convergence. Alpha changes at the window before the cut."""
-    one = cut(bench, SHORT_S, SOON)
+    one = cut(harness, SHORT_S, SOON)
     return slope(one.curve, 0.875 * one.before, 0.975 * one.before, SHORT_S)
 
 
-def friendly_start(bench: Bench) -> float:
+def friendly_start(harness: Harness) -> float:
     """Growth in eleven round trips after the one of recovery: 11 * 9/17 = 5.8 packets."""
-    one = cut(bench, SHORT_S, SOON)
+    one = cut(harness, SHORT_S, SOON)
     return known(one.curve.at(12 * SHORT_S), "twelve round trips") - one.after
 
 
-def convergence(bench: Bench) -> float:
+def convergence(harness: Harness) -> float:
     """W_max is 0.85 windows if the window at a cut is below the last W_max: window at K, one round trip later."""
-    one = cut(bench, LONG_S, BELOW)
+    one = cut(harness, LONG_S, BELOW)
     w_max = 0.85 * one.before
     return known(one.curve.at(k_s(w_max, one.after) + LONG_S), "time K") / w_max
 
 
-def convergence_k(bench: Bench) -> float:
+def convergence_k(harness: Harness) -> float:
     """Time at which half of the gap to the reduced W_max is closed, minus 0.2063 K with K from W_max - cwnd_epoch."""
-    one = cut(bench, LONG_S, BELOW)
+    one = cut(harness, LONG_S, BELOW)
     return late_rounds(one, LONG_S, 0.85 * one.before)
 
 
-def decrease_below(bench: Bench) -> float:
+def decrease_below(harness: Harness) -> float:
     """Beta applies to the window, and not to the W_max that fast convergence has reduced."""
-    one = cut(bench, LONG_S, BELOW)
+    one = cut(harness, LONG_S, BELOW)
     return one.after / one.before
 
 
-def plateau(bench: Bench) -> float:
+def plateau(harness: Harness) -> float:
     """The third cut comes between 0.85 of the second peak and the second peak: W_max becomes the window itself.
 
     It is where the curve is flat: the packet that the window needs the longest time for.
     """
-    found = bench.cuts(LONG_S, (0.7, 2.9, 8.0))
+    found = harness.cuts(LONG_S, (0.7, 2.9, 8.0))
     if len(found) != 3:
         raise Skip(f"requires a cut per loss; 3 losses made {len(found)} cuts")
     _, second, third = found
@@ -191,9 +191,9 @@ def plateau(bench: Bench) -> float:
     return place / third.before
 
 
-def timeout(bench: Bench) -> tuple[float, float, Curve]:
+def timeout(harness: Harness) -> tuple[float, float, Curve]:
     """Window before a retransmission timeout, ssthresh after it, and the windows from then on."""
-    series = bench.losses(LONG_S, [(0.7, LONG_S / 4), (7.0, 2.0)], 20.0)
+    series = harness.losses(LONG_S, [(0.7, LONG_S / 4), (7.0, 2.0)], 20.0)
     windows = series.curve()
     fallen = [t for t, window in windows.points if t > 7.0 and window <= 2.0]
     before = known(windows.at(7.0), "7 s")
@@ -205,15 +205,15 @@ def timeout(bench: Bench) -> tuple[float, float, Curve]:
     return before, threshold, windows
 
 
-def timeout_threshold(bench: Bench) -> float:
+def timeout_threshold(harness: Harness) -> float:
     """A timeout sets ssthresh to 0.7 windows, and the window to the loss window."""
-    before, threshold, _ = timeout(bench)
+    before, threshold, _ = timeout(harness)
     return threshold / before
 
 
-def timeout_growth(bench: Bench) -> float:
+def timeout_growth(harness: Harness) -> float:
     """Growth in 5 s of congestion avoidance after a timeout: 0.4 * 5^3 = 50 packets."""
-    _, threshold, windows = timeout(bench)
+    _, threshold, windows = timeout(harness)
     if min(windows.between(7.0, 12.0)) > 2.0:
         raise Skip("the window does not fall to the loss window by a timeout")
     after = [point for point in windows.points if point[0] > 8.0]
@@ -221,21 +221,21 @@ def timeout_growth(bench: Bench) -> float:
     return known(windows.at(start_s + 5.0), "5 s of congestion avoidance") - threshold
 
 
-def slow_start(bench: Bench) -> float:
+def slow_start(harness: Harness) -> float:
     """Part of a buffer of eight bandwidth-delay products that is full within 3 s."""
     link = {"rate": "20 Mbit/s", "delay": "20 ms", "buffer": "8 BDP"}
-    series = bench.run(link, 3.0)
+    series = harness.run(link, 3.0)
     rtts = [value for _, value in series.curve("rtt_s").points]
     return (max(rtts) / 0.04 - 1) / 8
 
 
-def unset_maximum(bench: Bench) -> float:
+def unset_maximum(harness: Harness) -> float:
     """The round-trip time rises by 20 ms at about 100 packets; growth in the 8 s after slow start: 0.4 * 8^3 = 205."""
     rise = [(0.38, 0.07)]
     try:
-        series = bench.losses(0.1, [], 16.0, delays=rise, slow_start="hystart++")
+        series = harness.losses(0.1, [], 16.0, delays=rise, slow_start="hystart++")
     except ScenarioError:
-        series = bench.losses(0.1, [], 16.0, delays=rise)
+        series = harness.losses(0.1, [], 16.0, delays=rise)
     windows = series.curve()
     rounds = [(t, known(windows.at(t), "the end")) for t in (0.1 * i for i in range(3, 60))]
     steady = next((t for (t, now), (_, later) in itertools.pairwise(rounds) if later < 1.1 * now), None)
@@ -245,11 +245,11 @@ def unset_maximum(bench: Bench) -> float:
     return known(windows.at(steady + 8.0), "8 s") - entry
 
 
-def acknowledgments(bench: Bench) -> float:
+def acknowledgments(harness: Harness) -> float:
     """Growth over 2 s with an ACK per 2 packets, relative to an ACK per packet."""
     grown = []
     for delayed in (False, True):
-        found = bench.cuts(LONG_S, LATER, delayed_ack=delayed, byte_counting=True)
+        found = harness.cuts(LONG_S, LATER, delayed_ack=delayed, byte_counting=True)
         if len(found) != 2:
             raise Skip(f"requires a cut per loss; 2 losses made {len(found)} cuts")
         grown.append(known(found[1].curve.at(LONG_S + 2.0), "2 s") - found[1].after)
@@ -258,23 +258,23 @@ def acknowledgments(bench: Bench) -> float:
     return grown[1] / grown[0]
 
 
-def small_window(bench: Bench) -> float:
+def small_window(harness: Harness) -> float:
     """Largest window in the 20 round trips after the window is 2: each delayed ACK empties the flight."""
     bursts = [(LONG_S * (3 + 4 * i), 3 * LONG_S) for i in range(6)]
     end_s = 27 * LONG_S
-    windows = bench.losses(LONG_S, bursts, end_s + 70 * LONG_S, delayed_ack=True, pacing="off").curve()
+    windows = harness.losses(LONG_S, bursts, end_s + 70 * LONG_S, delayed_ack=True, pacing="off").curve()
     start_s = next((t for t, window in windows.points if t > end_s and window >= 2), None)
     if start_s is None:
         return 0.0
     return max(windows.between(start_s, start_s + 20 * LONG_S))
 
 
-def limited_threshold(bench: Bench) -> float:
+def limited_threshold(harness: Harness) -> float:
     """The application writes 100 packets per round trip, and a packet is lost at 8 s: ssthresh. It is about 70, of
     the flight, or 140, of a window of two flights.
     """
     source = {"rate": f"{100 * 1500 * 8 / LONG_S:.0f} bit/s"}
-    series = bench.losses(LONG_S, [(8.0, 0.002)], 9.5, source=source, scenario={"packet_size": 1500})
+    series = harness.losses(LONG_S, [(8.0, 0.002)], 9.5, source=source, scenario={"packet_size": 1500})
     if not series.has("ssthresh_packets"):
         raise Skip("the controller has no ssthresh")
     return known(series.curve("ssthresh_packets").at(9.0), "a slow-start threshold")
@@ -284,14 +284,14 @@ IDLE_S = (9.0, 19.0)
 """Idle time of an application, 2 s after a cut."""
 
 
-def growth_after_idle(bench: Bench) -> float:
+def growth_after_idle(harness: Harness) -> float:
     """Growth in the first round trip after an idle time of 10 s, minus 1.1 times the growth in the last one before. A
     window that falls to the initial window at the restart follows RFC 5681, section 4.1.
     """
     start_s, end_s = IDLE_S
     source = {"on": f"{start_s:g} s", "off": f"{end_s - start_s:g} s", "rate": "unlimited"}
     bursts = [(at_s, LONG_S / 4) for at_s in LATER]
-    windows = bench.losses(LONG_S, bursts, end_s + 1.0, source=source).curve()
+    windows = harness.losses(LONG_S, bursts, end_s + 1.0, source=source).curve()
     times = (start_s - LONG_S, start_s, end_s, end_s + 2 * LONG_S)
     before, last, idle, after = (known(windows.at(time_s), f"{time_s:g} s") for time_s in times)
     if min(windows.between(end_s, end_s + LONG_S)) <= 10:
@@ -306,13 +306,13 @@ SPURIOUS_S = 4.0
 """Time of a spurious loss: 3 s after the cut at 0.9 s, and before K."""
 
 
-def undone(bench: Bench) -> float:
+def undone(harness: Harness) -> float:
     """Two packets are late in congestion avoidance, and are taken for lost until they arrive 30 ms later. Of two
     ratios the one farther from 1: the window a round trip later over the one before the cut, and the window 3 s after K
     over W_max + 0.4 * 3^3.
     """
     late = [(SPURIOUS_S, 0.003, LATE_S)]
-    series = bench.losses(LONG_S, [(0.7, LONG_S / 4)], 13.0, late=late)
+    series = harness.losses(LONG_S, [(0.7, LONG_S / 4)], 13.0, late=late)
     windows, found = series.curve(), series.cuts()
     if len(found) < 2:
         raise Skip("the late packets cause no cut")
@@ -323,10 +323,10 @@ def undone(bench: Bench) -> float:
     return max(restored, curve, key=lambda ratio: abs(ratio - 1))
 
 
-def undone_partly(bench: Bench) -> float:
+def undone_partly(harness: Harness) -> float:
     """One or two packets are lost, and one or two that follow are late: window at the end of recovery."""
     bursts = [(0.7, LONG_S / 4), (SPURIOUS_S, 0.003)]
-    found = bench.losses(LONG_S, bursts, 6.0, late=[(SPURIOUS_S + 0.01, 0.003, LATE_S)]).cuts()
+    found = harness.losses(LONG_S, bursts, 6.0, late=[(SPURIOUS_S + 0.01, 0.003, LATE_S)]).cuts()
     if len(found) < 2:
         raise Skip("the losses cause no cut")
     return known(found[1].curve.at(1.6 * LONG_S), "the end of recovery") / found[1].before

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fullpipe.experiments.conform.bench import Bench, Series
+from fullpipe.experiments.conform.harness import Harness, Series
 
 __all__ = ["BINDING", "FAIL", "LEVELS", "PASS", "SKIPPED", "Measure", "Rule", "Skip", "Verdict"]
 
@@ -18,7 +18,7 @@ LEVELS = ("MUST", "EQ", "SHOULD", "MAY", "D")
 BINDING = frozenset({"MUST", "EQ"})
 """Levels whose failure fails the whole check."""
 
-Measure = Callable[[Bench], float]
+Measure = Callable[[Harness], float]
 
 
 class Skip(Exception):
@@ -81,10 +81,10 @@ class Rule:
     high: float | None
     measure: Measure
 
-    def judge(self, bench: Bench) -> Verdict:
+    def judge(self, harness: Harness) -> Verdict:
         """Verdict on a controller."""
         try:
-            measured = self.measure(bench)
+            measured = self.measure(harness)
         except Skip as skip:
             return Verdict(self, SKIPPED, reason=str(skip))
         inside = (self.low is None or measured >= self.low) and (self.high is None or measured <= self.high)

@@ -1,4 +1,4 @@
-"""Test bench of conformance rules: simulations of one controller with losses at given times."""
+"""Test harness of conformance rules: simulations of one controller with losses at given times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fullpipe.errors import FullpipeError, InputError, ScenarioError
 from fullpipe.runs.engines import run, run_many
 from fullpipe.scenario import Scenario
 
-__all__ = ["Bench", "Curve", "Cut", "Series", "simulated_by"]
+__all__ = ["Curve", "Cut", "Harness", "Series", "simulated_by"]
 
 CUT = 0.9
 """Ratio of two successive windows below which the window was cut."""
@@ -216,7 +216,7 @@ def _output_of(program: str, file: Path) -> tuple[int, bytes, str]:
 
 
 @dataclass
-class Bench:
+class Harness:
     """Simulations of one controller. Each scenario runs once.
 
     Attributes:
