@@ -206,7 +206,7 @@ def test_what_the_kernel_lacks_is_said_before_anything_is_run(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     seen: list[Any] = []
     monkeypatch.setattr(engines, "run", seen.append)
-    for name, said in (("copa", "copa is not in Linux"), ({"name": "cubic", "c": 0.5}, "always 0.4 in Linux")):
+    for name, said in (("copa", "copa is neither in Linux"), ({"name": "cubic", "c": 0.5}, "must be 0.4 in Linux")):
         with pytest.raises(ScenarioError, match=f"{said}.*; the card has no column for Linux"):
             evaluate(name, only=["bloat"], cache=tmp_path, engine="linux")
         with pytest.raises(ScenarioError, match=f"{said}.*; the card has no column for Linux"):

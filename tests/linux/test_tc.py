@@ -177,9 +177,9 @@ FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
         ({**CAKE, "root": "exact"}, ".root", '"linux"'),
         ("pie", ".variant", '"linux"'),
         ({**PIE, "update": "15000.5 us"}, ".update", "whole microseconds"),
-        ({**PIE, "alpha": 0.1}, ".alpha", "0.0625 to 2"),
-        ({**PIE, "beta": 0}, ".beta", "0.0625 to 2"),
-        ({**PIE, "beta": 2.0625}, ".beta", "0.0625 to 2"),
+        ({**PIE, "alpha": 0.1}, ".alpha", "[0.0625, 2]"),
+        ({**PIE, "beta": 0}, ".beta", "[0.0625, 2]"),
+        ({**PIE, "beta": 2.0625}, ".beta", "[0.0625, 2]"),
         ({**PIE, "max_burst": "0 s"}, ".max_burst", '"150 ms"'),
         ({**PIE, "ecn_threshold": 0.2}, ".ecn_threshold", "0.1"),
         ({**PIE, "derandomize": False}, ".derandomize", "true"),
@@ -193,14 +193,14 @@ FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
         ({**RED, "w_q": 0.002}, ".w_q", "0.001953125"),
         ({**RED, "w_q": 1}, ".w_q", "power of two"),
         # tc finds no weight for a burst that is not longer than min_th.
-        ({**RED, "min_th": "1 packet"}, ".w_q", "a greater one"),
+        ({**RED, "min_th": "1 packet"}, ".w_q", "a larger value"),
         ({**RED, "min_th": "15 packets"}, ".min_th", "not below max_th"),
-        ({**RED, "max_p": 0}, ".max_p", "above 0 and below 1"),
-        ({**RED, "max_p": 1}, ".max_p", "above 0 and below 1"),
+        ({**RED, "max_p": 0}, ".max_p", "in (0, 1) for tc"),
+        ({**RED, "max_p": 1}, ".max_p", "in (0, 1) for tc"),
         # 6000 packets are 9,000,000 bytes: 24 bits, and 9 of w_q.
         ({**RED, "max_th": "6000 packets"}, ".max_th", "32 bits"),
-        ("step", ".threshold", "times"),
-        ({"name": "step", "threshold": "1 packet"}, ".threshold", "times"),
+        ("step", ".threshold", "a time such as"),
+        ({"name": "step", "threshold": "1 packet"}, ".threshold", "a time such as"),
     ],
 )
 def test_what_tc_cannot_be_told(queue: Any, key: str, said: str) -> None:
@@ -236,7 +236,7 @@ def test_a_refusal_ends_the_program_with_2(tmp_path: Path) -> None:
 def test_another_root_is_run_and_said(queue: Any) -> None:
     """A plain CoDel runs, but with a warning, because the metrics of two engines are compared."""
     (warning,) = Plan.of(scenario(queue)).warnings
-    assert warning.startswith("links[0].queue.sqrt: the kernel takes a Newton step")
+    assert warning.startswith("links[0].queue.sqrt: the kernel computes one Newton step")
 
 
 def test_what_both_do_alike_is_not_said() -> None:
@@ -384,16 +384,16 @@ def test_capacity_follows_the_rate() -> None:
 @pytest.mark.parametrize(
     ("change", "key", "said"),
     [
-        ({"schedule": [{"at": "1 s", "delay": "1 ms"}]}, "schedule", "not the delay"),
-        ({"schedule": [{"at": "1 s", "rate": "0 bit/s"}]}, "schedule", "whole kbit/s, above 0"),
+        ({"schedule": [{"at": "1 s", "delay": "1 ms"}]}, "schedule", "only rate and loss"),
+        ({"schedule": [{"at": "1 s", "rate": "0 bit/s"}]}, "schedule", "whole kbit/s above 0"),
         ({"schedule": [{"at": "1 s", "rate": "1500 bit/s"}]}, "schedule", "whole kbit/s"),
         ({"schedule": [{"at": "1 ms", "loss": 0.1}], "repeat": "2 ms"}, "schedule", "at most 256"),
-        ({"jitter": {"model": "uniform", "mean": "1 ms"}}, "jitter", "has none"),
-        ({"aggregation": "4 ms"}, "aggregation", "has none"),
-        ({"drop": [3]}, "drop", "has none"),
-        ({"limit": 9}, "limit", "has none"),
-        ({"delay_trace": [[0, 0.001]]}, "delay_trace", "has none"),
-        ({"reverse": {"drop": [3]}}, "reverse.drop", "has none"),
+        ({"jitter": {"model": "uniform", "mean": "1 ms"}}, "jitter", "conflicts with the Linux engine"),
+        ({"aggregation": "4 ms"}, "aggregation", "conflicts with the Linux engine"),
+        ({"drop": [3]}, "drop", "conflicts with the Linux engine"),
+        ({"limit": 9}, "limit", "conflicts with the Linux engine"),
+        ({"delay_trace": [[0, 0.001]]}, "delay_trace", "conflicts with the Linux engine"),
+        ({"reverse": {"drop": [3]}}, "reverse.drop", "conflicts with the Linux engine"),
         ({"reverse": {"rate": "1 Mbit/s"}}, "reverse.rate", "both directions"),
         ({"reverse": {"delay": "1 ms"}}, "reverse.delay", "both directions"),
         ({"reverse": {"buffer": "1 packet"}}, "reverse.buffer", "both directions"),

@@ -203,7 +203,7 @@ fn what_ends_the_run_where_it_is_called_is_named() {
 /// Features that the target lacks are refused by name where they can be reached.
 #[test]
 fn unknown_members_are_refused_by_name() {
-    let expected = "needs tcp_sock.snd_cwne, which the simulator does not have";
+    let expected = "requires tcp_sock.snd_cwne, which the simulator does not have";
     let refused = refusal(&with_text("\0snd_cwnd\0", "\0snd_cwne\0"));
     assert!(refused.contains(expected), "{refused}");
     assert_eq!(
@@ -351,7 +351,7 @@ fn what_is_wrong_with_it_names_the_key() {
     let said = |rest: &str| read(rest).unwrap_err().to_string();
     assert!(
         said(", struct_ops = \"reno\"")
-            .starts_with("flows[0].algorithm.struct_ops: aimd.bpf.o has no \"reno\" (allowed: aimd)")
+            .starts_with("flows[0].algorithm.struct_ops: unknown struct_ops \"reno\" of aimd.bpf.o (allowed: aimd)")
     );
     assert!(said(", params = { beta = -1 }").starts_with("flows[0].algorithm.params.beta: "));
     assert!(said(", params = { betta = 1 }").contains("did you mean \"beta\"?"));

@@ -30,13 +30,13 @@ HEADINGS = ("quantity", "published", "measured", "difference", "tolerance", "ver
 
 
 @click.command("reproduce")
-@click.argument("item", required=False, metavar="[PAPER[/ITEM]]", shell_complete=complete.items)
+@click.argument("item", required=False, metavar="[PAPER[/RESULT]]", shell_complete=complete.items)
 @click.option(
     "--paper",
     "papers",
     multiple=True,
     metavar="DIR",
-    help="Directory of your own paper. Without PAPER or ITEM, all its results.",
+    help="Directory of your own paper. Without PAPER or RESULT, all its results.",
 )
 @click.option("--list", "only_list", is_flag=True, help="List the results and exit.")
 @click.option("--quick", is_flag=True, help="Shorten the runs. The output states the changes.")
@@ -51,8 +51,8 @@ HEADINGS = ("quantity", "published", "measured", "difference", "tolerance", "ver
 @engine_options(ENGINES[0], f"Engine that runs the scenarios: {' or '.join(ENGINES)}.")
 @placement
 @output_options(
-    "Plot one result, PAPER/ITEM, into FILE (.png, .svg or .pdf).",
-    "Write the report into DIR and each result into DIR/PAPER/ITEM. Finished results are cached.",
+    "Plot one result, PAPER/RESULT, into FILE (.png, .svg or .pdf).",
+    "Write the report into DIR and each result into DIR/PAPER/RESULT. Finished results are cached.",
     columns="Quantities to show, e.g. utilization,loss.",
 )
 @click.pass_context
