@@ -102,7 +102,10 @@ impl Source for Modules {
             (_, []) => return Err(wrong(MODULE, format!("module {name} is not in {there}; {remedy}"))),
             (None, [only]) => only,
             (None, _) => {
-                return Err(wrong(KERNEL, format!("{name} is compiled for several kernels and requires kernel (allowed: {known})")));
+                return Err(wrong(
+                    KERNEL,
+                    format!("{name} is compiled for several kernels and requires kernel (allowed: {known})"),
+                ));
             }
             (Some(kernel), _) => kernels.iter().find(|known| *known == kernel).ok_or_else(|| {
                 wrong(KERNEL, format!("unknown kernel {kernel:?} of {name} in {there} (allowed: {known}); {remedy}"))

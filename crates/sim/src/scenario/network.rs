@@ -87,7 +87,7 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
             };
         };
         if path.contains(&index) {
-            return problem(format!("a loop: {} is crossed twice", quoted(name)));
+            return problem(format!("must cross each link once, got {} twice", quoted(name)));
         }
         path.push(index);
     }

@@ -321,10 +321,7 @@ fn arrivals(reader: &Reader) -> Result<Arrivals, Problem> {
             Err(reader.problem("sessions", "missing; write sessions and mean_gap, or transfers_per_second"))
         }
         _ => {
-            let what = format!(
-                "{} conflicts with sessions and mean_gap",
-                quoted("transfers_per_second")
-            );
+            let what = format!("{} conflicts with sessions and mean_gap", quoted("transfers_per_second"));
             Err(reader.problem("transfers_per_second", what))
         }
     }

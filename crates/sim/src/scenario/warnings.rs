@@ -181,9 +181,7 @@ fn other_slow_start(key: &str, tcp: &Tcp) -> Option<String> {
             return format!("{key}.resume: {algorithm} runs its own slow start; leave out resume");
         }
         let asked = tcp.slow_start.name();
-        format!(
-            "{key}.slow_start = {asked:?}: {algorithm} runs its own slow start; leave out slow_start"
-        )
+        format!("{key}.slow_start = {asked:?}: {algorithm} runs its own slow start; leave out slow_start")
     })
 }
 
@@ -226,7 +224,9 @@ fn is_to_mark(queue: &Queue) -> bool {
 fn ect_without_l4s(key: &str, tcp: &Tcp) -> Option<String> {
     let why = match (tcp.ect, tcp.ecn) {
         (Ecn::Ect1, EcnMode::Off) => "ECN is off, so that no packet is ECN-capable",
-        (Ecn::Ect1, EcnMode::Classic) => "ECT(1) is for L4S, and classic ECN does not report how many packets were marked",
+        (Ecn::Ect1, EcnMode::Classic) => {
+            "ECT(1) is for L4S, and classic ECN does not report how many packets were marked"
+        }
         _ => return None,
     };
     Some(format!("{key}.ect = 1: {why}; write ecn = \"accurate\", or leave ect out"))

@@ -276,7 +276,7 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
     (
         "[\"first\", \"second\"]",
         "[\"first\", \"second\", \"first\"]",
-        &["flows[0].path: a loop: \"first\" is crossed twice"],
+        &["flows[0].path: must cross each link once, got \"first\" twice"],
     ),
     ("[\"first\", \"second\"]", "\"first\"", &["flows[0].path: expected a list of links", "found text \"first\""]),
     ("[\"first\", \"second\"]", "[1]", &["flows[0].path: the whole number 1 is not a link's name"]),
@@ -437,7 +437,7 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
     (
         "sessions = 20",
         "sessions = 20\ntransfers_per_second = 2",
-        &["web[0].transfers_per_second: ", "write one or the other"],
+        &["web[0].transfers_per_second: ", "conflicts with sessions and mean_gap"],
     ),
     (
         "sessions = 20\nmean_gap = \"1 s\"",

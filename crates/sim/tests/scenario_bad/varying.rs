@@ -207,7 +207,7 @@ pub const VARYING: &[(&str, &str, &[&str])] = &[
     (
         "\"39 ms\"",
         "\"39 ms\"\njitter = { model = \"wifi\", mean = \"7 ms\", spread = \"1 ms\" }",
-        &["links[0].jitter.spread: the wifi model has none of its own"],
+        &["links[0].jitter.spread: conflicts with model \"wifi\""],
     ),
     (
         "\"39 ms\"",
