@@ -268,7 +268,7 @@ def test_a_directory_that_is_not_ours_is_refused_before_the_run(program: Program
     for out, said in (
         (
             ".",
-            ".: holds something else than an earlier result of fullpipe (allowed: a new or empty directory, or one of",
+            ".: must be a new or empty directory, or one of an earlier result; it has other files",
         ),
         ("", '"": is not a directory'),
     ):

@@ -401,7 +401,7 @@ def test_a_result_and_a_sweep_do_not_share_a_directory(program: Program, sweep_f
     said = "fullpipe: result: has the result of another command; choose another directory\n"
     assert (done.returncode, done.stderr) == (2, said)
     assert program("sweep", sweep_file.name, "--out", "sweep").returncode == 0
-    with pytest.raises(InputError, match="sweep: holds something else than an earlier result"):
+    with pytest.raises(InputError, match="sweep: must be a new or empty directory, or one of an earlier result"):
         fullpipe.run(small).save(sweep_file.parent / "sweep")
 
 

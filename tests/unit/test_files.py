@@ -140,7 +140,7 @@ def test_a_directory_is_that_of_what_was_written_last(tmp_path: Path) -> None:
 
 def test_what_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text("precious")
-    refused = "holds something else than an earlier result of fullpipe \\(allowed: a new or empty directory, or one of"
+    refused = "must be a new or empty directory, or one of an earlier result; it has other files"
     with pytest.raises(InputError, match=refused):
         write(tmp_path, {"result.json": "{}"})
     assert there(tmp_path) == {"result.json": "precious"}
@@ -462,7 +462,7 @@ def test_list_of_our_files_is_no_link(tmp_path: Path, outside: Path) -> None:
     (tmp_path / "out/mine").write_text("mine")
     (outside / "list").write_text("-  mine\n")
     (tmp_path / "out" / MANIFEST).symlink_to(outside / "list")
-    with pytest.raises(InputError, match="holds something else than an earlier result"):
+    with pytest.raises(InputError, match="must be a new or empty directory"):
         write(tmp_path / "out", {"file": "1"})
     assert (tmp_path / "out/mine").read_text() == "mine"
 

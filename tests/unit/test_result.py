@@ -339,7 +339,7 @@ def test_saving_again_replaces_and_spares_other_files(result: Result, tmp_path: 
 
 def test_a_directory_of_somebody_elses_is_left_alone(result: Result, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text("precious")
-    with pytest.raises(InputError, match="holds something else than an earlier result"):
+    with pytest.raises(InputError, match="must be a new or empty directory"):
         result.save(tmp_path)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("result.json", "precious")]
 

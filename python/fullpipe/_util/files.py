@@ -129,7 +129,7 @@ def check_free(path: str | os.PathLike[str], beside: Collection[str] = ()) -> No
             return
     stages = target.glob(STAGE.format("*"))
     if {place.name for place in target.iterdir()} - {place.name for place in stages} - {KEPT_RUNS, *beside}:
-        what = "holds something else than an earlier result of fullpipe"
+        what = "it has other files"
         raise InputError(f"{_shown(target)}: must be a new or empty directory, or one of an earlier result; {what}")
 
 
