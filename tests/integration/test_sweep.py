@@ -454,7 +454,7 @@ def test_tables_that_do_not_verify_are_made_again(
         data[200] ^= 1
         (mine / "runs.parquet").write_bytes(data if damage == "a changed byte" else b"none")
     if damage != "no manifest":
-        with pytest.raises(InputError, match=r"runs\.parquet is not the file that was written"):
+        with pytest.raises(InputError, match=r"runs\.parquet has changed since it was written"):
             fullpipe.Sweep.load(mine)
     assert fullpipe.sweep(small, axes, out=mine).runs.equals(table)
     (line,) = [record.getMessage() for record in caplog.records]
@@ -541,13 +541,13 @@ BAD = {
     ),
     "empty list": ('["newreno", { name = "vegas", alpha = 2 }]', "[]", "requires at least one value"),
     "no list": ('["newreno", { name = "vegas", alpha = 2 }]', '"newreno"', "a list or"),
-    "backward range": ('to = "100 packets"', 'to = "1 packets"', "empty"),
+    "backward range": ('to = "100 packets"', 'to = "1 packets"', "must be above 'from'"),
     "range of one point": ("count = 4", "count = 1", "count"),
     "range without number": (", count = 4", "", "'step' or 'count'"),
     "range with both": ("count = 4", 'count = 4, step = "1 packets"', "'step' or 'count'"),
     "range without end": (', to = "100 packets"', "", "requires 'to'"),
     "step in a log range": ("count = 4", 'step = "1 packets"', "conflicts with 'step'"),
-    "step of none": ('count = 4, scale = "log"', 'step = "0 packets"', "more than 0"),
+    "step of none": ('count = 4, scale = "log"', 'step = "0 packets"', "'step' must be above 0, got 0"),
     "log range from none": ('from = "10 packets"', 'from = "0 packets"', "above 0"),
     "range of mixed units": ('to = "100 packets"', 'to = "100 ms"', "same kind"),
     "range of words": ('from = "10 packets"', 'from = "few"', "'few'"),
@@ -558,8 +558,8 @@ BAD = {
     "repeats of none": ("repeats = 3", "repeats = 0", "sweep.repeats"),
     "repeats of a fraction": ("repeats = 3", "repeats = 1.5", "sweep.repeats"),
     "repeats and seeds": ('"flows.algorithm" = [', "seed = [1, 2]\nflows.algorithm = [", "sweep.repeats"),
-    "no table": (SWEEP[SWEEP.index("[sweep]") :], "", "sweep: missing"),
-    "empty table": (SWEEP[SWEEP.index("[sweep]") :], "[sweep]", "neither an axis nor repeats"),
+    "no table": (SWEEP[SWEEP.index("[sweep]") :], "", "sweep: requires a table"),
+    "empty table": (SWEEP[SWEEP.index("[sweep]") :], "[sweep]", "requires an axis or repeats"),
     "wrong scenario": ("warmup", "warmpu", "warmpu"),
     "not TOML": ("[sweep]", "[sweep", "TOML"),
     "a whole number beyond 64 bits": (
@@ -613,18 +613,18 @@ def nested(depth: int) -> list[Any]:
 @pytest.mark.parametrize(
     ("axes", "names"),
     [
-        ({"flows.count": [1, 2**63]}, "sweep.flows.count: a whole number beyond 64 bits"),
-        ({"flows.count": [10**5000, 1.5]}, "sweep.flows.count: a whole number beyond 64 bits"),
+        ({"flows.count": [1, 2**63]}, "sweep.flows.count: a whole number must be in"),
+        ({"flows.count": [10**5000, 1.5]}, "sweep.flows.count: a whole number must be in"),
         (
             {"flows.algorithm": [{"name": "vegas", "alpha": -(2**63) - 1}]},
-            "sweep.flows.algorithm: a whole number beyond",
+            "sweep.flows.algorithm: a whole number must be in",
         ),
-        ({"flows.count": {"from": 1, "to": 10**400, "count": 3}}, "sweep.flows.count: a whole number beyond 64 bits"),
-        ({"flows.count": {"from": 1, "to": 3, "step": 10**400}}, "sweep.flows.count: a whole number beyond 64 bits"),
+        ({"flows.count": {"from": 1, "to": 10**400, "count": 3}}, "sweep.flows.count: a whole number must be in"),
+        ({"flows.count": {"from": 1, "to": 3, "step": 10**400}}, "sweep.flows.count: a whole number must be in"),
         ({"flows.count": nested(2000)}, "sweep.flows.count: a value must have at most"),
         ({"flows.count": itertools.count(1)}, "sweep.flows.count: must have at most 100000 values"),
         ({f"links.a{i}.delay": ["1 ms", "2 ms"] for i in range(100_000)}, "sweep: must have at most 100 axes"),
-        ({f"links.a{i}.delay": range(100_000) for i in range(100)}, "sweep: makes too many runs"),
+        ({f"links.a{i}.delay": range(100_000) for i in range(100)}, "sweep: must make at most"),
     ],
 )
 def test_axes_that_no_file_could_hold(
@@ -697,11 +697,11 @@ def test_a_wrong_sweep_on_the_command_line(program: Program, tmp_path: Path) -> 
         (["--by", "algorithm"], "--plot"),
         (
             ["--plot", "p.png", "--x", "delay"],
-            "'delay' is not an axis (allowed: links.bottleneck.buffer, flows",
+            "unknown axis 'delay' (allowed: links.bottleneck.buffer, flows",
         ),
         (["--plot", "p.png", "--y", "utilisation"], "did you mean 'utilization'"),
         (["--plot", "p.bmp"], ".bmp"),
-        (["--plot", "p.png", "--by", "delay"], "'delay' is not an axis"),
+        (["--plot", "p.png", "--by", "delay"], "unknown axis 'delay'"),
         (["--workers", "1", "--dask", "tcp://127.0.0.1:1"], "--workers"),
     ],
 )

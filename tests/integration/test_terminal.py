@@ -168,9 +168,7 @@ def test_what_a_setting_says() -> None:
         changes_of(("seed=2",), None, 3)
     assert changes_of((), None, 3) == {"seed": 3}
     assert changes_of(("k=9223372036854775807",), None) == {"k": 9223372036854775807}
-    with pytest.raises(
-        InputError, match=r"--set 'k=9223372036854775808': the number must be at most 9223372036854775807"
-    ):
+    with pytest.raises(InputError, match=r"'k=9223372036854775808': the number must be at most 9223372036854775807"):
         changes_of(("k=9223372036854775808",), None)
-    with pytest.raises(InputError, match=r"must be at least -9223372036854775807"):
+    with pytest.raises(InputError, match="must be at least -9223372036854775807"):
         changes_of((f"k=-{'9' * 5000}",), None)

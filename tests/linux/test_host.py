@@ -195,7 +195,7 @@ def test_wrong_licence(claim: Claim, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert source.read_bytes().count(b"GPL\0") == 1
     (tmp_path / source.name).write_bytes(source.read_bytes().replace(b"GPL\0", b"MIT\0"))
     monkeypatch.setattr(programs, "OBJECTS", tmp_path)
-    with pytest.raises(LinuxError, match=r"the kernel refused .*GPL") as caught:
+    with pytest.raises(LinuxError, match=r"the kernel rejects the program .*GPL") as caught:
         host.load("adaptive-aimd")
     assert "\n" not in str(caught.value)
     assert "adaptive_aimd" not in host.available()

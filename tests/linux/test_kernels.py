@@ -188,13 +188,13 @@ def test_what_cannot_be_had(mirror: Mirror, package: str, words: str) -> None:
 @needs_apt
 def test_unknown_compression(mirror: Mirror) -> None:
     mirror({META: ("", {"boot/vmlinuz-1": b"boots", **modules("lib/modules", "1", ".zst")})}, "old")
-    with pytest.raises(LinuxError, match=r"veth\.ko\.zst of .*known: \.xz"):
+    with pytest.raises(LinuxError, match=r"veth\.ko\.zst of .*unknown compression .*\.xz"):
         kernel.ensure()
 
 
 @pytest.mark.parametrize("name", ["", "../escape", "a b", "linux-image/trixie/main", "--help", "Linux"])
 def test_what_is_no_package(name: str) -> None:
-    with pytest.raises(InputError, match="not a package"):
+    with pytest.raises(InputError, match="kernel must be a package"):
         kernel.ensure(name)
 
 

@@ -270,7 +270,7 @@ def test_a_queue_that_is_the_scenarios_own_is_compared_once() -> None:
     ("given", "said"),
     [
         ({"queues": ["fq-codle"]}, "unknown queue 'fq-codle'; did you mean 'fq-codel'"),
-        ({"queues": ["pie", "pie"]}, "named twice"),
+        ({"queues": ["pie", "pie"]}, "once each"),
         ({"queues": []}, "requires at least one value"),
         ({"link": "m"}, "unknown link 'm'"),
         ({"seeds": 1}, "seeds must be in [2, 1000], got 1"),

@@ -269,7 +269,11 @@ def test_lengths_are_checked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the record at byte 24 must have at most 262144 bytes, got 2147483647"):
         load(tmp_path, head + struct.pack("<IIII", 1, 1, 2**31 - 1, 100) + b"\0" * 100)
     section = pcapng([])
-    for length, said in ((0, "block of 0 bytes"), (18, "block of 18 bytes"), (2**24, "block of 16777216 bytes")):
+    for length, said in (
+        (0, "must have a multiple of 4 bytes, at least 12, got 0"),
+        (18, "at least 12, got 18"),
+        (2**24, "bytes, got 16777216"),
+    ):
         with pytest.raises(InputError, match=said):
             load(tmp_path, section + struct.pack("<II", 6, length) + b"\0" * 100)
 

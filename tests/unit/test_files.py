@@ -490,22 +490,22 @@ def test_folder_refuses_links_pipes_and_names_that_lead_out(tmp_path: Path, outs
     with Folder(tmp_path / "out") as folder:
         assert folder.read("file", 5) == b"whole"
         for name, why in (
-            ("link/precious", "link: must be a file or directory of the result itself"),
-            ("link/deeper/precious", "link: must be a file or directory of the result itself"),
-            ("link", "link: must be a file or directory of the result itself"),
+            ("link/precious", "link: must be a (file or )?directory of the result itself"),
+            ("link/deeper/precious", "link: must be a (file or )?directory of the result itself"),
+            ("link", "link: must be a (file or )?directory of the result itself"),
             ("pipe", "pipe: must be a regular file"),
             ("../outside/precious", "must be inside the directory"),
             (str(outside / "precious"), "must be inside the directory"),
-            ("file/deep", "leads through a file"),
+            ("file/deep", "must not lead through a file"),
         ):
             with pytest.raises(InputError, match=why):
                 folder.read(name, 5)
-        with pytest.raises(InputError, match=r"file: is too large \(allowed: at most 4e-06 MB\)"):
+        with pytest.raises(InputError, match=r"file: must have at most 4e-06 MB"):
             folder.read("file", 4)
-        with pytest.raises(InputError, match="link: must be a file or directory of the result itself"):
+        with pytest.raises(InputError, match="link: must be a (file or )?directory of the result itself"):
             folder.remove_tree("link/precious")
     check_below(tmp_path / "out", "missing/deep")
-    with pytest.raises(InputError, match="link: must be a file or directory of the result itself"):
+    with pytest.raises(InputError, match="link: must be a (file or )?directory of the result itself"):
         check_below(tmp_path / "out", "link/new")
 
 

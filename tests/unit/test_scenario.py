@@ -135,7 +135,7 @@ def test_replace_reaches_the_parameters_of_a_queue() -> None:
     [
         ("links.third.buffer", "bottleneck, second"),
         ("flows.7.algorithm", "the entry must be in "),
-        ("links.bottleneck", "ends at a whole table"),
+        ("links.bottleneck", "requires a key of the table"),
         ("duration.x", "no keys inside"),
         ("wep.mean_size", "unknown key 'wep'"),
         ("links..buffer", "unknown key ''"),

@@ -127,7 +127,7 @@ def _pcapng(buffer: _Buffer) -> Iterator[Record]:
         length = struct.unpack_from(f"{order}I", buffer.data, buffer.at + 4)[0]
         if length < 12 or length % 4:
             raise buffer.source.error(
-                f"the length of the block at byte {buffer.position} must be a multiple of 4, got {length}"
+                f"the block at byte {buffer.position} must have a multiple of 4 bytes, at least 12, got {length}"
             )
         if length > MOST_BLOCK_BYTES:
             raise _too_long(buffer, "block", length, MOST_BLOCK_BYTES)
