@@ -502,10 +502,10 @@ def test_folder_refuses_links_pipes_and_names_that_lead_out(tmp_path: Path, outs
                 folder.read(name, 5)
         with pytest.raises(InputError, match=r"file: must have at most 4e-06 MB"):
             folder.read("file", 4)
-        with pytest.raises(InputError, match="link: must be a (file or )?directory of the result itself"):
+        with pytest.raises(InputError, match=r"link: must be a (file or )?directory of the result itself"):
             folder.remove_tree("link/precious")
     check_below(tmp_path / "out", "missing/deep")
-    with pytest.raises(InputError, match="link: must be a (file or )?directory of the result itself"):
+    with pytest.raises(InputError, match=r"link: must be a (file or )?directory of the result itself"):
         check_below(tmp_path / "out", "link/new")
 
 

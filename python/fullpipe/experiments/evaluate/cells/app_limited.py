@@ -63,12 +63,12 @@ def settings() -> list[Setting]:
     for name, source in SOURCES.items():
         cases = {
             "alone": partial(over, source),
-            "beside bulk CUBIC": partial(over, source, bulk=True),
+            "with bulk CUBIC": partial(over, source, bulk=True),
             "after 10 s idle": partial(over, AFTER_IDLE[name], duration_s=IDLE_DURATION_S),
             SMALL_BUFFER: partial(over, source, buffer=SMALL_BUFFER),
         }
         for case, tree in cases.items():
-            without = [*OTHER_METRICS[name], *([] if case == "beside bulk CUBIC" else [BULK])]
+            without = [*OTHER_METRICS[name], *([] if case == "with bulk CUBIC" else [BULK])]
             found.append(Setting(f"{name}, {case}", tree, STANDARD, without=without))
     return found
 
