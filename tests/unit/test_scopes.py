@@ -147,6 +147,17 @@ def test_a_single_source_without_a_name_has_no_columns_of_its_own() -> None:
     assert check_metrics(["udp.throughput_bps"], tree) == ["udp.throughput_bps"]
 
 
+def test_sources_have_their_own_metrics() -> None:
+    """Packets of UDP have no delays of their own: only frames have."""
+    plain = scenario(udp=[{"name": "call", "rate": "1 Mbit/s"}]).to_dict()
+    with pytest.raises(InputError, match=r"'udp\.call\.p99_frame_delay_s' requires a source with frames"):
+        check_metrics(["udp.call.p99_frame_delay_s"], plain)
+    with pytest.raises(InputError, match=r"unknown metric 'udp\.call\.loss_rate'.* udp\.call\.sent_packets"):
+        check_metrics(["udp.call.loss_rate"], plain)
+    assert "udp.call.p99_frame_delay_s" not in run(Scenario.from_dict(plain)).figures()
+    assert check_metrics(["udp.p99_frame_delay_s"], scenario().to_dict()) == ["udp.p99_frame_delay_s"]
+
+
 def test_known_metrics_are_accepted_before_a_run() -> None:
     tree = scenario().to_dict()
     check_metrics(list(run(scenario()).figures()), tree)

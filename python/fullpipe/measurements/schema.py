@@ -7,9 +7,8 @@ cumulative from the first row.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from fullpipe._util.plain import Table, Tree
@@ -34,12 +33,6 @@ FLUSHED_ROWS = 100_000
 
 LONGEST_TEXT = 200
 """Characters of a text from a file, at most."""
-
-LONGEST_GAP_S = 7 * 86400.0
-"""Time between two samples of a flow from which nothing is known in between."""
-
-PROTOCOLS = ("tcp", "quic", "udp", "icmp")
-"""Values of ``protocol``."""
 
 TABLES: dict[str, tuple[tuple[str, str, str, bool], ...]] = {
     "flows": (
@@ -306,10 +299,3 @@ def _ends(column: pa.ChunkedArray[pa.Scalar[pa.DataType]]) -> Iterator[float]:
 
         found = cast("Any", pc).min_max(column).as_py()
         yield from (found["min"], found["max"])
-
-
-def mark_gaps(builder: Builder, flow: int, times: Sequence[float], longest_s: float = LONGEST_GAP_S) -> None:
-    """Adds a gap where two samples of a flow are further apart than ``longest_s``."""
-    for before, after in pairwise(times):
-        if after - before > longest_s:
-            builder.add("gaps", t_s=before, until_s=after, flow=flow, reason="no samples")

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from fullpipe._core import figure_names
 from fullpipe._util.plain import Tree
-from fullpipe._util.text import unknown
+from fullpipe._util.text import quoted, unknown
 from fullpipe.errors import InputError
 from fullpipe.metrics import metric
-from fullpipe.runs.figures import bottleneck_of, find_metric
+from fullpipe.runs.figures import FRAME_DELAYS, bottleneck_of, find_metric
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,12 @@ OWN = (
     *("mean_bitrate_bps", "rebuffer_ratio"),
 )
 """Metrics of groups and sources that tables show."""
+
+OF_TRAFFIC = (
+    *(name for name in figure_names()["traffic"] if name not in ("kind", "name")),
+    *("sent_frames", "received_frames", *FRAME_DELAYS),
+)
+"""Metrics of sources of cross traffic."""
 
 KINDS = ("groups", "udp", "web")
 """Scopes of groups and sources."""
@@ -92,8 +99,19 @@ def check_metrics(
         kind, _, own = scope.partition(".")
         if own and kind in known and own not in known[kind]:
             raise InputError(unknown("metric", name, (f"{kind}.{each}.METRIC" for each in known[kind])))
+        if kind in ("udp", "web"):
+            _check_traffic(name, any("frames" in source for source in tables[kind]))
         found.append(name.removeprefix(f"links.{bottleneck}."))
     return found
+
+
+def _check_traffic(name: str, has_frames: bool) -> None:
+    """Refuses a metric that sources of cross traffic do not have, or have only with frames."""
+    scope, _, own = name.rpartition(".")
+    if own not in OF_TRAFFIC:
+        raise InputError(unknown("metric", name, (f"{scope}.{each}" for each in OF_TRAFFIC)))
+    if "frame" in own and not has_frames:
+        raise InputError(f"metric {quoted(name)} requires a source with frames")
 
 
 def _scopes(runs: pa.Table) -> dict[str, dict[str, str]]:

@@ -209,6 +209,7 @@ MEASURES: Mapping[str, Callable[[Result], Row]] = {
 ADDED: Mapping[str, Sequence[str]] = {
     "metrics": (),
     "transfer": ("completion_s",),
+    "app_limited": tuple(f"subject.{name}" for name in OF_APPLICATION),
     "call": ("audio.p95_frame_delay_s", "video.p95_frame_delay_s", "video.frame_loss_rate"),
     "camps": tuple(f"{camp}.{name}" for camp in ("victim", "other") for name in ("goodput_bps", "p95_completion_s")),
     "upturn": ("ramp_s",),
