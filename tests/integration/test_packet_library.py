@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import fullpipe
-from conftest import ROOT, Program
+from conftest import PROGRAM, ROOT, Program
 from fullpipe import Scenario
 from fullpipe.custom import arguments
 from fullpipe.custom.compiled import HEADER
@@ -67,6 +68,38 @@ def test_rust_c_and_python_have_equal_windows(library: Path, tmp_path: Path, tra
         windows.append(fullpipe.run(scenario).series.column("cwnd_packets").to_pylist())
     assert windows[0] == windows[1] == windows[2]
     assert len(windows[0]) == 60_000
+
+
+def test_the_example_without_an_interface_halves_its_window_once(tmp_path: Path) -> None:
+    library = compiled(tmp_path / "lwip", ROOT / "examples/c-stacks/lwip.c")
+    for rule in ("N03", "N04"):
+        (found,) = fullpipe.conform(f"{library}:lwip-style", "rfc9002", rule=rule).rules
+        assert (found.verdict, found.measured) == ("pass", pytest.approx(0.5, abs=0.002))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
+@pytest.mark.parametrize("verdict", ["ok", "worse"])
+def test_cargo_test_has_a_test_for_each_check_of_a_suite(tmp_path: Path, verdict: str) -> None:
+    program = tmp_path / "program"  # the program, which reports another verdict on one of the two checks
+    change = f's/"verdict": "ok"/"verdict": "{verdict}"/'
+    program.write_text(f"#!/bin/sh\n'{PROGRAM}' \"$@\" | sed '0,/verdict/{change}'\n")
+    program.chmod(0o755)
+    done = subprocess.run(
+        ["cargo", "test", "--quiet", "--locked", "--test", "check", "--", "--format", "pretty"],
+        cwd=ROOT / "examples/packet-controller",
+        env={**os.environ, "FULLPIPE": str(program), "XDG_CACHE_HOME": str(tmp_path), "RUST_BACKTRACE": "0"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert "test suite::bulk_loss ... ok" in done.stdout, done.stdout + done.stderr
+    if verdict == "ok":
+        assert "test suite::bulk_goodput ... ok" in done.stdout
+        assert done.returncode == 0
+    else:
+        assert "bulk-goodput is worse" in done.stdout
+        assert done.returncode != 0
 
 
 def test_the_program_takes_a_library(library: Path, program: Program) -> None:

@@ -1,0 +1,23 @@
+/// Output of the program, or its message where the suite has an error.
+fn output() -> &'static Result<String, String> {
+    static OUTPUT: std::sync::OnceLock<Result<String, String>> = std::sync::OnceLock::new();
+    OUTPUT.get_or_init(|| {
+        let program = std::env::var("FULLPIPE").unwrap_or_else(|_| "fullpipe".to_owned());
+        let done = std::process::Command::new(&program).args(["check", SUITE, "--json"]).output();
+        let done = done.map_err(|error| format!("{program}: {error}; install fullpipe, or name it by FULLPIPE"))?;
+        match done.status.code() {
+            Some(0 | 1) => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+            _ => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+        }
+    })
+}
+
+/// Fails where the check `id` is worse, or has no verdict.
+fn verdict(id: &str) {
+    let text = output().as_ref().unwrap_or_else(|message| panic!("{message}"));
+    let begin = format!("\"id\": {id:?},");
+    let check = text.split_once(&begin).and_then(|(_, rest)| rest.split_once("\"id\":").map(|(check, _)| check).or(Some(rest)));
+    let check = check.unwrap_or_else(|| panic!("{SUITE}: no verdict on {id}"));
+    let verdict = check.split_once("\"verdict\": \"").and_then(|(_, rest)| rest.split('"').next());
+    assert!(matches!(verdict, Some("ok" | "inconclusive")), "{id} is {}: {check}", verdict.unwrap_or("without a verdict"));
+}
