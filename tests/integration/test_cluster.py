@@ -18,12 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import fullpipe
-from conftest import PROGRAM, SMALL, Program, started
+from conftest import PROGRAM, ROOT, SMALL, Program, started
 from fullpipe import Scenario
 from fullpipe.custom.arguments import load_algorithms
 from fullpipe.errors import InputError, MemoryLimitError
 from fullpipe.experiments.evaluate import evaluate
 from fullpipe.runs import cluster
+from test_check import SCENARIO
 from test_packet_faults import edited
 from test_sweep import kept_in, rows_of
 
@@ -160,6 +161,27 @@ def test_a_client_that_can_not_be_closed_is_not_closed_again(scheduler: str, mon
 
 
 @pytest.mark.usefixtures("workers")
+def test_a_check_on_a_cluster_has_the_same_verdicts_and_values(scheduler: str, tmp_path: Path) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(f"""\
+seeds = 5
+max_seeds = 5
+scenarios = [{SCENARIO}]
+checks = [
+  {{ id = "high", scenario = "bulk", controller = "own", metric = "goodput_bps", min = "11 Mbit/s" }},
+  {{ id = "low", scenario = "bulk", controller = "own", metric = "goodput_bps", relative_to = "old", min_ratio = 0.1 }},
+]
+[controllers]
+own = "{ROOT / "examples/aimd.py"}"
+old = "newreno"
+""")
+    with worker(tmp_path / "dask", scheduler), worker(tmp_path / "dask", scheduler):
+        there = fullpipe.check(suite, dask=scheduler, cache=str(tmp_path / "there"))
+    here = fullpipe.check(suite, cache=str(tmp_path / "here"))
+    assert {each.id: each.verdict for each in there.checks} == {"high": "worse", "low": "ok"}
+    assert [each.to_dict() for each in there.checks] == [each.to_dict() for each in here.checks]
+
+
 def test_workers_get_an_algorithm_of_ones_own(scheduler: str, small: Scenario) -> None:
     """A class that no worker knows."""
 
