@@ -2,7 +2,7 @@
 
 It has the states, the filters, and the gains of draft-ietf-ccwg-bbr, and a simple response to loss. The parameter
 ``fault`` is the number of the entry of the museum; 0 for none. From 100 on, it is 100 and the number of a rule of
-``fullpipe conform --rules bbr``, for example 107 for B07.
+``fullpipe conform --rules bbr``, for example 107 for B07. From 200 on, the rule is of a state: 211 for S11.
 """
 
 import math
@@ -40,10 +40,10 @@ class Bbr:
         self._bw = 0.0
         self._full_bw, self._full_rounds, self._is_full = 0.0, 0, False
         self._min_rtt_s, self._min_rtt_at_s = math.inf, 0.0
-        self._probed_at_s = 0.0
+        self._probed_at_s, self._prior_cwnd = 0.0, 0.0
         self._cycle, self._down_at_s, self._begun_round = 0, 0.0, 0
         self._done_at_s = None
-        self._limited_until = -1
+        self._limited_until, self._is_limited = -1, False
         self._restarts = False
         self._lost, self._ranges, self._last_lost, self._delivered = 0, 0, -2, 0
         self._recovery_round, self._is_undoable = None, False
@@ -56,8 +56,11 @@ class Bbr:
         self._control(flow, ack)
 
     def on_sent(self, flow, sent):
-        """A restart from idle counts as a drained queue (5.4.1)."""
-        self._restarts = self._restarts or (sent.in_flight == sent.bytes and sent.app_limited)
+        """A restart from idle counts as a drained queue, and begins at the bandwidth (5.4.1)."""
+        if sent.in_flight == sent.bytes and sent.app_limited:
+            self._restarts = True
+            if self.phase in (DOWN, CRUISE, REFILL, UP) and self.fault != 211:
+                self._pace(0.99 * self._bw)
 
     def on_lost(self, flow, lost):
         """Lost packets of this round, and their ranges (5.3.1.3)."""
@@ -79,7 +82,7 @@ class Bbr:
             self._enter(REFILL)
 
     def _measure(self, ack):
-        limited = ack.is_app_limited or self._round <= self._limited_until
+        limited = self._is_limited = ack.is_app_limited or self._round <= self._limited_until
         rate = ack.delivery_rate
         if rate > 0 and math.isfinite(rate):
             if self.fault == 24 and limited:  # replaces larger ones
@@ -95,8 +98,8 @@ class Bbr:
         if ack.rtt_s > 0 and (ack.rtt_s < self._min_rtt_s or now_s > self._min_rtt_at_s + 10.0):
             self._min_rtt_s, self._min_rtt_at_s = ack.rtt_s, now_s
         if ack.round_start:
-            if self.phase in (STARTUP, UP):
-                self._check_full(flow, ack)
+            if self.phase in (STARTUP, UP, PROBE_RTT):
+                self._check_full(flow)
             self._recovery_round = self._recovery_round if flow.in_recovery else None
             self._lost, self._ranges, self._delivered = 0, 0, flow.delivered
         if self.phase == DRAIN and (flow.in_flight <= self._bdp() or self._round > self._begun_round + 3):
@@ -105,14 +108,14 @@ class Bbr:
         if is_due and self._restarts and self.fault != 111:
             self._probed_at_s = now_s
         elif is_due and self.phase != PROBE_RTT:
-            self.phase, self._done_at_s = PROBE_RTT, None
+            self.phase, self._done_at_s, self._prior_cwnd = PROBE_RTT, None, self.cwnd
         self._restarts = False
         if self.phase == PROBE_RTT:
             self._probe_rtt(flow)
 
-    def _check_full(self, flow, ack):
+    def _check_full(self, flow):
         """End of Startup by a plateau, or by loss (5.3.1.2, 5.3.1.3)."""
-        if not ack.is_app_limited or self.fault == 107:
+        if not self._is_limited or self.fault == 107:
             self._full_rounds += 1
             if self._bw >= 1.25 * self._full_bw:
                 self._full_bw, self._full_rounds = self._bw, 0
@@ -123,8 +126,8 @@ class Bbr:
             return
         sent = flow.delivered - self._delivered + self._lost
         recovers = self._recovery_round is not None and self._round > self._recovery_round
-        self._is_full = plateau or (recovers and self._ranges >= 6 and self._lost > 0.02 * sent)
-        if self._is_full:
+        self._is_full = self._is_full or plateau or (recovers and self._ranges >= 6 and self._lost > 0.02 * sent)
+        if self._is_full and self.phase == STARTUP:
             self._enter(DRAIN)
 
     def _enter(self, phase):
@@ -139,7 +142,7 @@ class Bbr:
     def _probe(self, flow):
         """5.3.3: from ProbeBW_DOWN to ProbeBW_UP."""
         waits = flow.now_s <= self._down_at_s + PROBE_WAIT_S
-        if self.phase == UP and self._lost > 0.02 * flow.in_flight + 2:
+        if self.phase == UP and self._lost > 0.02 * (flow.in_flight + self._lost):
             self._go_down(flow.now_s, is_undoable=True)
         elif self.phase in (DOWN, CRUISE) and not waits:
             self._enter(REFILL)
@@ -150,13 +153,15 @@ class Bbr:
 
     def _probe_rtt(self, flow):
         """5.3.4.3: 200 ms with half a BDP, at least four packets."""
-        self._limited_until = self._round + 1
+        if self.fault != 210:
+            self._limited_until = self._round + 1
         # Fault 8: the exit needs less than the window that the floor permits.
         fits = flow.in_flight <= (0.5 * self._bdp() if self.fault == 8 else self._probe_window())
         if self._done_at_s is None and fits:
             self._done_at_s = flow.now_s + 0.2
         elif self._done_at_s is not None and flow.now_s > self._done_at_s:
             self._probed_at_s = flow.now_s
+            self.cwnd = max(self.cwnd, self._prior_cwnd)
             self.phase = CRUISE if self._is_full or self.fault == 120 else STARTUP
 
     def _bdp(self):
@@ -168,7 +173,7 @@ class Bbr:
     def _control(self, flow, ack):
         rate = 0.99 * GAINS[self.phase] * self._bw
         if self._bw and (self._is_full or rate > self.pacing_rate):
-            self.pacing_rate = rate
+            self._pace(rate)
         target = 2 * self._bdp() + 3
         if self.fault == 23:  # bytes are compared with a gain, so that the guard of Startup is always true
             self.cwnd += ack.acked
@@ -180,4 +185,7 @@ class Bbr:
         if self.phase == PROBE_RTT:
             self.cwnd = min(self.cwnd, self._probe_window())
         self.bw_bps = self.max_bw_bps = self._bw * self._bits
-        self.pacing_bps = self.pacing_rate * self._bits
+        self._pace(self.pacing_rate)
+
+    def _pace(self, rate):
+        self.pacing_rate, self.pacing_bps = rate, rate * self._bits

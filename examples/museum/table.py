@@ -45,6 +45,11 @@ class Entry(NamedTuple):
         return {"name": as_algorithm(str(HERE / f"{self.controller}.py")), "fault": self.fault if fault else 0}
 
     @property
+    def reference(self) -> str:
+        """Built-in algorithm that the controller implements."""
+        return {"bbr": "bbr3"}.get(self.controller, self.controller)
+
+    @property
     def link(self) -> str:
         """Link to the issue."""
         project, number = self.issue.split("#")
@@ -102,12 +107,28 @@ def caught(entry: Entry, suite: Suite, *, fault: bool, cache: str | None = None)
     return Caught(tuple(broken), checked)
 
 
+def compared(entry: Entry, suite: Suite, *, fault: bool) -> str:
+    """Verdict of `fullpipe.compare` on the metric of an entry, against the built-in algorithm. Entries without a check
+    take the goodput with random losses.
+    """
+    place, metric = next(
+        ((each.scenario, each.metric) for each in suite.checks if each.id == entry.number), ("losses", "goodput_bps")
+    )
+    algorithm = entry.algorithm(fault=fault)
+    scenario = suite.templates[place].scenario(algorithm).set({"flows.recovery": "rack"})
+    found = fullpipe.compare(scenario, [entry.reference, algorithm], seeds=suite.seeds).compare(entry.reference)
+    (verdict,) = (each["verdict"] for each in found.to_pylist() if each["metric"] == metric)
+    return str(verdict)
+
+
 def rows(seeds: int) -> Iterator[str]:
     """Rows of the table."""
     suite = replace(Suite.load(HERE / "suite.toml"), seeds=seeds, max_seeds=seeds)
-    yield "| # | source | fault | `conform` | `check` | metric | without the fault | with the fault |"
-    yield "|---|---|---|---|---|---|---:|---:|"
+    yield "| # | source | fault | `conform` | `check` | `compare` | metric | without the fault | with the fault |"
+    yield "|---|---|---|---|---|---|---|---:|---:|"
     for entry in ENTRIES:
+        worse = [compared(entry, suite, fault=fault) == "worse" for fault in (False, True)]
+        shown = {(False, True): "worse", (True, True): "worse in both"}.get(tuple(worse), "")
         right, wrong = caught(entry, suite, fault=False), caught(entry, suite, fault=True)
         assert not right.reported, entry
         if wrong.check is not None and right.check is not None:
@@ -116,7 +137,8 @@ def rows(seeds: int) -> Iterator[str]:
         else:
             verdict, metric, good, now = "", "", "", ""
         rules = ", ".join(wrong.conform)
-        yield f"| {int(entry.number)} | {entry.link} | {entry.what} | {rules} | {verdict} | {metric} | {good} | {now} |"
+        found = f"{rules} | {verdict} | {shown} | {metric} | {good} | {now}"
+        yield f"| {int(entry.number)} | {entry.link} | {entry.what} | {found} |"
 
 
 def plot(folder: Path) -> None:

@@ -29,16 +29,22 @@ BBR_FAULTS = [
     ("B15", {"up_pacing_gain": 1.0}),
     ("B17", {"loss_threshold": 0.5, "beta": 0.99, "up_pacing_gain": 1.5}),
     ("S1", {"startup_pacing_gain": 2.0}),
+    ("S5", {"quantum_time": 0.02}),
+    ("S6", {"min_pipe_cwnd": 1.0}),
+    ("S7", {"loss_threshold": 0.04}),
+    ("S7", {"loss_threshold": 0.01}),
+    ("S15", {"beta": 0.5}),
+    ("S16", {"headroom": 0.3}),
     ("S14", {"up_pacing_gain": 1.5}),
     ("S3", {"pacing_margin": 0.05}),
     ("S9", {"probe_rtt_interval": 10.0}),
 ]
 """Rule, and wrong parameters of the built-in BBRv3."""
 
-STATES = {"B04", "B05", "B06", "B09", "B18", "B19", "B21", "B22"}
+STATES = {"B04", "B05", "B06", "B09", "B18", "B19", "B21", "B22", "S8"}
 """Rules with a change at a given state: see test_conform_states.py."""
 
-SMALL_BBR_FAULTS = {"B02": 102, "B07": 107, "B11": 111, "B20": 120}
+SMALL_BBR_FAULTS = {"B02": 102, "B07": 107, "B11": 111, "B20": 120, "S4": 7, "S10": 210, "S11": 211, "S12": 24}
 """Rule, and the fault of the museum's BBR that breaks it."""
 
 

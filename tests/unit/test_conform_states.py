@@ -58,7 +58,7 @@ def verdict(name: str, algorithm: object) -> str:
 
 @pytest.mark.parametrize(
     ("rule", "reacts"),
-    [("B04", 0), ("B05", 0), ("B06", 0), ("B09", 0), ("B18", 1), ("B19", 1), ("B21", 1), ("B22", 0)],
+    [("B04", 0), ("B05", 0), ("B06", 0), ("B09", 0), ("B18", 1), ("B19", 1), ("B21", 1), ("B22", 0), ("S8", 1)],
 )
 def test_a_rule_fails_for_a_controller_whose_states_follow_a_clock(rule: str, reacts: int) -> None:
     assert verdict(rule, {"name": "clocked-bbr", "reacts": reacts}) == FAIL

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from fullpipe.experiments.conform import replays
+from fullpipe.experiments.conform import replays, states
 from fullpipe.experiments.conform.harness import Harness, Series
 from fullpipe.experiments.conform.phases import (
     CRUISE,
@@ -351,7 +351,35 @@ RULES = (
         0.995,
         margin,
     ),
+    Rule(
+        "S4", f"{DRAFT}, 5.6.2", "D", "pacing rate after the first flight, relative", "1", 0.95, 2.2, states.first_rate
+    ),
+    Rule("S5", f"{DRAFT}, 5.6.3", "MUST", "largest burst over 1 ms at the pacing rate", "1", None, 1.0, states.quantum),
+    Rule("S6", f"{DRAFT}, 5.6.4.3", "MUST", "smallest window after heavy loss", "packets", 4.0, None, states.floor),
+    Rule("S7", f"{DRAFT}, 2.8, 5.5.10.2", "MUST", "loss that ends ProbeBW_UP", "%", 2.0, 3.0, states.loss_threshold),
+    Rule(
+        "S8",
+        f"{DRAFT}, 5.3.3.6",
+        "MUST",
+        "flight of the probe after one with a loss, over inflight_longterm",
+        "1",
+        0.9,
+        1.02,
+        states.precaution,
+    ),
     Rule("S9", f"{DRAFT}, 5.3.4.1", "MUST", "time between the starts of ProbeRTT", "s", 5.0, 6.0, probe_interval),
+    Rule("S10", f"{DRAFT}, 5.3.4.3", "MUST", "Startup after a window-limited ProbeRTT", "1", 1, 1, states.marked_probe),
+    Rule("S11", f"{DRAFT}, 5.4.1", "MUST", "pacing gain after idle time", "1", 0.985, 1.015, states.idle_gain),
+    Rule(
+        "S12",
+        f"{DRAFT}, 5.5.4",
+        "MUST",
+        "max_bw after 25 s at a tenth of it, relative",
+        "1",
+        0.98,
+        1.02,
+        states.app_limited_samples,
+    ),
     Rule(
         "S13",
         f"{DRAFT}, A.1, 5.5.4",
@@ -363,4 +391,15 @@ RULES = (
         bandwidth,
     ),
     Rule("S14", f"{DRAFT}, 5.3.3.4", "MUST", "pacing gain of ProbeBW_UP", "1", 1.24, 1.26, up_gain),
+    Rule("S15", f"{DRAFT}, 2.8, 5.5.10.3", "MUST", "window limit after a loss, relative", "1", 0.69, 0.71, states.beta),
+    Rule(
+        "S16",
+        f"{DRAFT}, 2.8",
+        "MUST",
+        "window over inflight_longterm in ProbeBW_CRUISE",
+        "1",
+        0.84,
+        0.86,
+        states.headroom,
+    ),
 )
