@@ -128,7 +128,7 @@ lint: lint-rust lint-python ## Format, clippy, ruff, mypy, stubs, prose.
 lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --package fullpipe-cc --package fullpipe-abi --package fullpipe-net --package fullpipe-sim --package fullpipe-kernel --no-deps --locked
+	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --package fullpipe-cc --package fullpipe-abi --package fullpipe-check --package fullpipe-net --package fullpipe-sim --package fullpipe-kernel --no-deps --locked
 	$(PYTHON) docs/rust_examples.py
 
 lint-python: build prose-if-able
