@@ -231,7 +231,7 @@ def _any_cake(params: Table, line: Line) -> Discipline:
     assert rtt is not None
     assert target is not None
     if abs(target.value - rtt.value / 20) > NANOSECOND:
-        raise Refusal("target", "tc sets a twentieth of rtt (allowed: leave it out)")
+        raise Refusal("target", f"must be a twentieth of rtt for tc, got {quoted(params['target'])}")
     overhead, mpu = round(params["overhead"]), _whole(params["mpu"])
     bandwidth = () if params["bandwidth"] == "unlimited" else ("bandwidth", f"{whole(params['bandwidth'])}bit")
     words = (

@@ -71,13 +71,13 @@ class Recording:
             raise InputError(f"--{names[0]} requires a flow in [[flows]]")
         if self.flent is not None:
             if scenario.series_interval_s is None:
-                raise InputError('--flent requires series_interval (allowed: --set series_interval="200 ms")')
+                raise InputError('--flent requires series_interval, e.g. --set series_interval="200 ms"')
             check_file(self.flent)
         for place in (self.pcap, self.qlog):
             if place is not None:
                 check_free(place)
         if count > MOST_FLOWS and not self.force and (self.pcap is not None or self.qlog is not None):
-            raise InputError(f"--{names[0]}: {count} flows (allowed: at most {MOST_FLOWS}, or more with --force)")
+            raise InputError(f"--{names[0]} requires --force for more than {MOST_FLOWS} flows, got {count}")
         if self.pcap is not None:
             self._check_tcp(scenario, flows)
 
