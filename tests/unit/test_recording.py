@@ -268,9 +268,9 @@ def test_flent_document(tmp_path: Path) -> None:
         (QUIC, {"pcap": "a"}, '--pcap requires transport = "tcp"'),
         (LOSSES.replace("1500", "66"), {"pcap": "a"}, "--pcap requires packet_size of at least 67 bytes, got 66"),
         (LOSSES.replace('"100 ms"', '"off"'), {"flent": "a"}, "--flent requires series_interval"),
-        (LOSSES.replace("linux", 'linux", count = 1001, name = "x'), {"qlog": "a"}, "1001 flows"),
+        (LOSSES.replace("linux", 'linux", count = 1001, name = "x'), {"qlog": "a"}, "flows, got 1001"),
         (LOSSES, {"qlog": "a", "qlog_version": "0.5"}, "unknown version of qlog"),
-        (LOSSES, {"pcap": "full"}, "holds something else"),
+        (LOSSES, {"pcap": "full"}, "must be a new or empty directory"),
     ],
 )
 def test_wrong_requests_write_nothing(
