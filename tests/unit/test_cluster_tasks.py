@@ -1,4 +1,4 @@
-"""Tasks of a cluster: short runs share them, and no run is lost or made twice. The client of Dask is a stand-in."""
+"""Tasks of a cluster: short runs share them, and no run is lost or made twice. The client of Dask is a test double."""
 
 from __future__ import annotations
 

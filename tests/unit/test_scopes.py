@@ -148,7 +148,7 @@ def test_a_single_source_without_a_name_has_no_columns_of_its_own() -> None:
 
 
 def test_sources_have_their_own_metrics() -> None:
-    """Packets of UDP have no delays of their own: only frames have."""
+    """Frames have delays. Packets of UDP have none."""
     plain = scenario(udp=[{"name": "call", "rate": "1 Mbit/s"}]).to_dict()
     with pytest.raises(InputError, match=r"'udp\.call\.p99_frame_delay_s' requires a source with frames"):
         check_metrics(["udp.call.p99_frame_delay_s"], plain)
