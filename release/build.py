@@ -35,7 +35,7 @@ OUT = ROOT / "out/release"
 BIN = Path(sys.executable).parent
 PLATFORM = "manylinux_2_28"
 OLDEST = (3, 11)
-CRATES = ("fullpipe-cc", "fullpipe-abi", "fullpipe-sim", "fullpipe-net")
+CRATES = ("fullpipe-cc", "fullpipe-abi", "fullpipe-check", "fullpipe-sim", "fullpipe-net")
 
 INSIDE = (
     "fullpipe/_core.abi3.so",
