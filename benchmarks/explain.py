@@ -1,6 +1,7 @@
 """`fullpipe explain` on simulated measurements whose path is known: a table in Markdown, on standard output.
 
-Each measurement is a run of 30 s with samples of 100 ms, without a handshake sample and without the algorithm's name.
+Each measurement is a run of 30 s with samples of 100 ms, without a handshake sample, without the algorithm's name, and
+without the queue of the link.
 Simulator against simulator, so that the distance from Linux is not in it. Times depend on the machine: with a budget,
 so does the number of evaluations.
 """
@@ -54,7 +55,8 @@ def measured(
     flows = found.flows
     place = flows.schema.get_field_index("algorithm")
     nothing: Any = pa.array([None] * len(flows), pa.string())
-    return replace(found, flows=flows.set_column(place, flows.schema.field(place), nothing))
+    flows = flows.set_column(place, flows.schema.field(place), nothing)
+    return replace(found, flows=flows, link_samples=found.link_samples.slice(0, 0))
 
 
 def right() -> Iterator[tuple[str, Measurement, tuple[str, float, float, int | None]]]:

@@ -136,7 +136,7 @@ def test_values_at_the_sender(tmp_path: Path, write: Any) -> None:
     assert (found["retransmits"], found["ce"]) == (0, 0)
     one = flow(measured)
     assert (one["source"], one["sink"], one["direction"]) == ("10.0.0.1:40000", "10.0.0.2:5201", "out")
-    assert (one["mss_bytes"], one["header_bytes"]) == (1448, 40)
+    assert (one["mss_bytes"], one["header_bytes"]) == (1448, 54)
     assert measured.metadata["t0"] == "1970-01-01T00:01:40.000000Z"
     assert measured.metadata["vantage"] == "sender"
 
@@ -161,7 +161,7 @@ def test_timestamps_give_an_rtt_in_a_recovery(tmp_path: Path) -> None:
     packets += [data(100.2, 0, options=stamps(200, 1)), ack(100.25, 2, options=stamps(9, 200))]
     measured = load(tmp_path, pcap(packets))
     assert last(measured)["rtt_s"] == pytest.approx(0.05, abs=1e-6)
-    assert flow(measured)["header_bytes"] == 52
+    assert flow(measured)["header_bytes"] == 66
 
 
 def test_keep_alive_is_no_retransmission(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def command(
     metrics, or report that there is none.
 
     FILE is a measurement of ss -tin, iperf3 -J, flent, or tcpdump, or a directory with a result of fullpipe. Its
-    content decides the format.
+    content decides the format. Several files of one run are joined, e.g. a capture and samples of tc.
     """
     if is_snapshot:
         if output.plot is not None or output.out is not None:

@@ -15,7 +15,7 @@ from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 
-__all__ = ["OBJECTS", "OURS", "Builtin", "Module", "Own", "Program", "builds_upon", "find", "own"]
+__all__ = ["OBJECTS", "OURS", "Builtin", "Module", "Own", "Program", "builds_upon", "find", "named", "own"]
 
 OBJECTS = Path(__file__).with_name("objects")
 """What `make` compiles: the eBPF programs and the guest's agent."""
@@ -140,6 +140,12 @@ def find(algorithm: str) -> Builtin | Module | Program | None:
     kernel_name = algorithm.removeprefix(MODULE)
     same = _ALL.get(kernel_name)
     return Builtin(kernel_name) if isinstance(same, Builtin) else Module(kernel_name, _as_given)
+
+
+def named(kernel_name: str) -> str | None:
+    """Algorithm of a congestion control of the kernel; None if there is none. NewReno is that of ``reno``."""
+    names = [name for name, program in _ALL.items() if program.kernel_name == kernel_name]
+    return names[-1] if names else None
 
 
 def builds_upon(algorithm: str) -> str | None:

@@ -16,8 +16,10 @@ from fullpipe._util.text import quoted, unknown
 from fullpipe.linux.ways import whole
 from fullpipe.scenario.quantity import Quantity
 
-__all__ = ["NAMES", "Discipline", "Line", "Refusal", "advised", "fifo", "limits", "translate"]
+__all__ = ["NAMES", "Discipline", "Line", "Refusal", "advised", "fifo", "limits", "named", "translate"]
 
+FIFOS = ("pfifo", "bfifo", "pfifo_fast")
+"""Disciplines of the kernel without queue management."""
 UNLIMITED_PACKETS = 10_000_000
 MOST_BPS = 10**10
 """Upper limit of the rate limiter above a queue."""
@@ -102,6 +104,12 @@ def translate(queue: str | Table, line: Line) -> Discipline | None:
         raise Refusal("", unknown("queue of the Linux engine", name, NAMES))
     _check(line, name)
     return _ALL[name](params, line)
+
+
+def named(kind: str) -> str | None:
+    """Queue of a queueing discipline of the kernel; None if there is none."""
+    name = "drop-tail" if kind in FIFOS else kind.replace("_", "-")
+    return name if name in NAMES else None
 
 
 def fifo(line: Line) -> Discipline:

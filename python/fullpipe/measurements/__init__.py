@@ -4,7 +4,8 @@
 >>> read("upload.flent.gz").samples                 # doctest: +SKIP
 """
 
+from fullpipe.measurements.joining import join
 from fullpipe.measurements.reading import detect, read
 from fullpipe.measurements.schema import FORMATS, TABLES, Measurement, schema
 
-__all__ = ["FORMATS", "TABLES", "Measurement", "detect", "read", "schema"]
+__all__ = ["FORMATS", "TABLES", "Measurement", "detect", "join", "read", "schema"]

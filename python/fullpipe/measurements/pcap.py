@@ -44,6 +44,9 @@ MISSING = 0.01
 IPV4, IPV6, TCP, UDP = 0x0800, 0x86DD, 6, 17
 VLAN = (0x8100, 0x88A8)
 FIN, SYN, ACK, ECE, CWR = 1, 2, 16, 64, 128
+
+LINK_BYTES = {1: 14}
+"""Header of Ethernet, which the rates and queues of Linux count."""
 ACE_OF_CLASSIC = (0, 1, 7)
 """ECN bits of a SYN-ACK that does not take up Accurate ECN."""
 
@@ -147,6 +150,7 @@ class _Capture:
         self.missing = 0
         self._builder = builder
         self._last = 0.0
+        self._link = 0
         self._seen: dict[tuple[bytes, int, int, int], float] = {}
         self._numbers: dict[tuple[bytes, bytes], int] = {}
 
@@ -162,6 +166,7 @@ class _Capture:
             begin, end = self._last - self.start, t_s - self.start
             self._builder.add("gaps", t_s=begin, until_s=end, reason="no packets")
         self._last = t_s
+        self._link = link
         segment = self._segment(link, length, data)
         if segment is None:
             return
@@ -211,7 +216,7 @@ class _Capture:
             sink=sink,
             direction={"sender": "out", "receiver": "in"}.get(vantage, "unknown"),
             mss_bytes=each.mss,
-            header_bytes=(40 if ipv6 else 20) + 20 + 12 * each.has_stamps,
+            header_bytes=LINK_BYTES.get(self._link, 0) + (40 if ipv6 else 20) + 20 + 12 * each.has_stamps,
             ecn="accurate" if each.accurate else None,
         )
         if each.offload:

@@ -140,6 +140,10 @@ def _of_records(source: Source, records: Iterator[bytes], ends: bytes) -> Iterat
         waiting = record
 
 
+IPV4_UDP_BYTES = 28
+"""Headers in front of a packet, whose size in a log is the payload of UDP."""
+
+
 class _Trace:
     """A trace: one connection at one vantage point."""
 
@@ -202,6 +206,7 @@ class _Trace:
             protocol="quic",
             direction=direction,
             mss_bytes=common[0][0] if common else None,
+            header_bytes=IPV4_UDP_BYTES,
         )
 
     def _begin(self) -> None:

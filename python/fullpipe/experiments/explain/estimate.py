@@ -8,25 +8,13 @@ import numpy as np
 
 from fullpipe.experiments.explain.observation import Observation, Values
 from fullpipe.experiments.explain.path import Candidate, Params
+from fullpipe.linux import programs, queues
 from fullpipe.registry import algorithms
 
 __all__ = ["Estimate", "estimate"]
 
-ALGORITHMS = ("reno", "cubic", "bbr", "bbr3", "vegas")
-"""Algorithms that are tried where the metadata names none. Linux calls NewReno "reno"."""
-
-NAMES = {"reno": "newreno"}
-"""Our names of Linux's algorithms."""
-
-QUEUES = {
-    "codel": "codel",
-    "fq_codel": "fq-codel",
-    "pie": "pie",
-    "pfifo_fast": "drop-tail",
-    "pfifo": "drop-tail",
-    "bfifo": "drop-tail",
-}
-"""Our names of Linux's queueing disciplines."""
+ALGORITHMS = ("newreno", "cubic", "bbr", "bbr3", "vegas")
+"""Algorithms that are tried where the metadata names none."""
 
 LEAST_BIN_S = 0.1
 
@@ -81,13 +69,14 @@ def estimate(seen: Observation) -> Estimate:
 
 def _candidates(seen: Observation, delays: Values) -> list[Candidate]:
     known = set(algorithms())
-    own = NAMES.get(seen.algorithm or "", seen.algorithm)
-    names = [own] if own in known else [NAMES.get(each, each) for each in ALGORITHMS]
-    queue = QUEUES.get(seen.queue or "")
-    queues = [queue] if queue else ["drop-tail"]
+    given = seen.algorithm or ""
+    own = programs.named(given) or given
+    names = [own] if own in known else list(ALGORITHMS)
+    queue = queues.named(seen.queue or "")
+    tried = [queue] if queue else ["drop-tail"]
     if queue is None and len(delays) and float(np.median(delays)) < AQM_DELAY_S:
-        queues.append("codel")
-    return [Candidate(str(name), each) for each in queues for name in names]
+        tried.append("codel")
+    return [Candidate(name, each) for each in tried for name in names]
 
 
 def _change(rates: Values, width: float) -> float | None:

@@ -19,7 +19,7 @@ from fullpipe.experiments.explain.fit import SECOND_SEEDS, SEEDS, Fit, Range, Se
 from fullpipe.experiments.explain.objective import MOST_J, Verdict, judge
 from fullpipe.experiments.explain.observation import Observation, metrics_of, observe
 from fullpipe.experiments.explain.path import LINK, Candidate, Params, Simulated, scenario_of, simulate
-from fullpipe.measurements import Measurement, read
+from fullpipe.measurements import Measurement, join, read
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.results import table_of
 from fullpipe.runs.runner import Runner
@@ -88,20 +88,30 @@ def explain(
     budget_s = read_quantity("budget", budget, "s", '"60 s"')
     if budget_s <= 0:
         raise InputError(f"budget must be above 0 s, got {budget}")
-    if len(files) != 1:
-        raise InputError(f"explain takes one measurement, got {len(files)}; joining of files is not supported yet")
+    if not files:
+        raise InputError("explain requires a file")
     if out is not None:
         check_free(out)
     interval_s = None if interval is None else read_quantity("interval", interval, "s", '"100 ms"')
-    given = files[0]
-    measurement = given if isinstance(given, Measurement) else read(given, interval_s=interval_s)
-    name = str(measurement.metadata["file"] or "measurement") if isinstance(given, Measurement) else os.fspath(given)
+    measurements = [each if isinstance(each, Measurement) else _read(each, interval_s, progress) for each in files]
+    names = [
+        str(each.metadata["file"] or "measurement") if isinstance(each, Measurement) else os.fspath(each)
+        for each in files
+    ]
+    measurement = join(measurements, names)
     runner = Runner(RunOptions(workers, memory, stop, None, None), None)
-    work = Work(name, measurement, runner, budget_s, progress)
+    work = Work(names, measurement, runner, budget_s, progress)
     result = work.explain(None if out is None else os.fspath(out))
     if out is not None:
         result.save(out)
     return result
+
+
+def _read(path: str | os.PathLike[str], interval_s: float | None, progress: Progress | None) -> Measurement:
+    """Measurement of a file. Progress is called with the part that is read, of no known time."""
+    if progress is None:
+        return read(path, interval_s=interval_s)
+    return read(path, interval_s=interval_s, progress=lambda done, size: progress(0.0, max(1.0, size - done)))
 
 
 @dataclass
@@ -117,14 +127,14 @@ class Work:
     """An explanation under way."""
 
     def __init__(
-        self, name: str, measurement: Measurement, runner: Runner, budget_s: float, progress: Progress | None
+        self, names: list[str], measurement: Measurement, runner: Runner, budget_s: float, progress: Progress | None
     ) -> None:
-        self.name = name
+        self.names = names
         self.measurement = measurement
         self.budget_s = budget_s
         self.progress = progress
         self.begun_s = time.monotonic()
-        seen = observe(measurement, name)
+        seen = observe(measurement, names[0])
         self.first: Estimate = estimate(seen)
         if self.first.params.rate_bps * seen.span_s > MOST_BITS:
             seen = seen.until(MOST_BITS / self.first.params.rate_bps)
@@ -212,7 +222,7 @@ class Work:
         scenario = scenario_of(best.fit.candidate, params, seen)
         kept: Tree = {
             "kind": "explain",
-            "files": [self.name],
+            "files": self.names,
             "scenario": scenario.to_dict(),
             "fit": self.fitted(best, fits, ranges),
             "explained": explained,
@@ -321,7 +331,7 @@ class Work:
     def commands(self, candidate: Candidate, out: str | None) -> list[str]:
         """Next questions as commands."""
         if out is None:
-            return [f"fullpipe explain {self.name} --out DIR"]
+            return [f"fullpipe explain {' '.join(self.names)} --out DIR"]
         run = f"fullpipe run {out}/scenario.toml --set"
         queue = "drop-tail" if candidate.queue == "fq-codel" else "fq-codel"
         algorithm = "cubic" if candidate.algorithm == "bbr" else "bbr"

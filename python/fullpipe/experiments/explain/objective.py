@@ -24,6 +24,8 @@ SIGMAS = {
     "mean_in_flight_bytes": 0.04,
     "retransmits": 0.3,
     "ce": 0.3,
+    "mean_queue_packets": 0.05,
+    "dropped_packets": 0.3,
 }
 """Standard deviations of the logarithms of metrics."""
 
@@ -37,12 +39,14 @@ TOLERANCES = {
     "mean_in_flight_bytes": 0.08,
     "retransmits": 0.35,
     "ce": 0.35,
+    "mean_queue_packets": 0.08,
+    "dropped_packets": 0.35,
 }
 """Width of the band of each metric beyond the simulated runs, as a logarithm."""
 
 WINDOW_TOLERANCES = {"goodput_bps": 0.05, "mean_rtt_s": 0.06}
 
-OFFSETS = {"retransmits": 5.0, "ce": 5.0}
+OFFSETS = {"retransmits": 5.0, "ce": 5.0, "mean_queue_packets": 5.0, "dropped_packets": 5.0}
 """Added to counts before their logarithm is taken: 0 and 1 differ little."""
 
 MOST_J = 20.0
@@ -53,15 +57,12 @@ MOST_OUTSIDE = 1
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A metric of the verdict, in its unit."""
+class Band:
+    """A measured value and the band of the simulated runs."""
 
-    id: str
     measured: float
-    simulated: float
     low: float
     high: float
-    tolerance: float
 
     @property
     def inside(self) -> bool:
@@ -70,20 +71,21 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Window:
+class Judged(Band):
+    """A metric of the verdict, in its unit."""
+
+    id: str
+    simulated: float
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Window(Band):
     """A metric of one window."""
 
     from_s: float
     until_s: float
     metric: str
-    measured: float
-    low: float
-    high: float
-
-    @property
-    def inside(self) -> bool:
-        """Whether the measured value is inside the band."""
-        return self.low <= self.measured <= self.high
 
 
 @dataclass(frozen=True)
@@ -112,11 +114,8 @@ def distance(measured: Metrics, simulated: Sequence[Metrics]) -> float:
     for name, value in measured.values.items():
         differences = [_log(name, each.values.get(name, 0.0)) - _log(name, value) for each in simulated]
         total += (math.fsum(differences) / len(differences) / SIGMAS[name]) ** 2
-    for own, others in (
-        (measured.goodput, [each.goodput for each in simulated]),
-        (measured.rtt, [each.rtt for each in simulated]),
-    ):
-        if len(own) and all(len(each) == len(own) for each in others):
+    for _, own, others in _windows(measured, simulated):
+        if len(own) and len(others) == len(simulated):
             logs = np.mean([_logs(np.sort(each)) for each in others], axis=0)
             total += float(np.mean(((logs - _logs(np.sort(own))) / WINDOW_SIGMA) ** 2))
     return total
@@ -129,21 +128,25 @@ def judge(measured: Metrics, simulated: Sequence[Metrics], span_s: float) -> Ver
         logs = [_log(name, each.values.get(name, 0.0)) for each in simulated]
         low, high = (_linear(name, edge) for edge in (min(logs) - TOLERANCES[name], max(logs) + TOLERANCES[name]))
         middle = _linear(name, math.fsum(logs) / len(logs))
-        judged.append(Judged(name, value, middle, low, high, TOLERANCES[name]))
+        judged.append(Judged(value, low, high, name, middle, TOLERANCES[name]))
     windows = []
-    for metric, own, others in (
+    for metric, own, others in _windows(measured, simulated):
+        width = span_s / max(1, len(own))
+        factor = math.exp(WINDOW_TOLERANCES[metric])
+        for i, value in enumerate(own if others else ()):
+            some = [float(each[i]) for each in others]
+            low, high = min(some) / factor, max(some) * factor
+            windows.append(Window(float(value), low, high, i * width, (i + 1) * width, metric))
+    return Verdict(judged, windows, distance(measured, simulated))
+
+
+def _windows(measured: Metrics, simulated: Sequence[Metrics]) -> list[tuple[str, Values, list[Values]]]:
+    """Measured values of windows, and the simulated ones of runs that have as many, for each metric of windows."""
+    pairs = (
         ("goodput_bps", measured.goodput, [each.goodput for each in simulated]),
         ("mean_rtt_s", measured.rtt, [each.rtt for each in simulated]),
-    ):
-        width = span_s / max(1, len(own))
-        for i, value in enumerate(own):
-            some = [float(each[i]) for each in others if len(each) == len(own)]
-            if some:
-                factor = math.exp(WINDOW_TOLERANCES[metric])
-                windows.append(
-                    Window(i * width, (i + 1) * width, metric, float(value), min(some) / factor, max(some) * factor)
-                )
-    return Verdict(judged, windows, distance(measured, simulated))
+    )
+    return [(name, own, [each for each in others if len(each) == len(own)]) for name, own, others in pairs]
 
 
 def _log(name: str, value: float) -> float:

@@ -29,6 +29,9 @@ START_S = 2.0
 FROM_START = ("fullpipe", "iperf3", "pcap", "pcapng")
 """Formats whose times count from the start of the flow."""
 
+BYTES_DIFFER = 0.1
+"""Part by which the bytes of a bottleneck may differ from those of its flow, whose headers it counts too."""
+
 MTU, MSS, HEADERS = 1500, 1448, 52
 """Sizes in bytes where the measurement has none: Ethernet, IPv4 and TCP with timestamps."""
 
@@ -43,6 +46,8 @@ class Trace:
         flight_at, flight: Times, and data in flight (or the congestion window), in bytes.
         retransmits: Retransmissions of the whole time; None where unknown.
         ce: CE marks of the whole time; None where unknown.
+        queue: Mean queue of the bottleneck, in packets; None where unknown.
+        drops: Packets dropped there in the whole time; None where unknown.
     """
 
     acked_at: Values
@@ -53,6 +58,8 @@ class Trace:
     flight: Values
     retransmits: float | None = None
     ce: float | None = None
+    queue: float | None = None
+    drops: float | None = None
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,7 @@ class Observation:
             at, values = getattr(trace, f"{name}_at"), getattr(trace, name)
             kept = at <= self.begin_s + span_s
             parts |= {f"{name}_at": at[kept], name: values[kept]}
-        shorter = replace(trace, **parts, retransmits=None, ce=None)
+        shorter = replace(trace, **parts, retransmits=None, ce=None, queue=None, drops=None)
         return replace(self, trace=shorter, span_s=span_s)
 
 
@@ -163,7 +170,9 @@ def _observation(flow: Tree, rows: list[Tree], known: list[Tree], measurement: M
     acked_at, acked = _series(known, "acked_bytes", start)
     rtt_at, rtt = _series(rows, "rtt_s", start)
     flight_at, in_flight = _series(rows, flight, start)
-    trace = Trace(acked_at, acked, rtt_at, rtt, flight_at, in_flight, _count(rows, "retransmits"), _count(rows, "ce"))
+    counts = _count(rows, "retransmits"), _count(rows, "ce")
+    queue, drops = _bottleneck(measurement, rows)
+    trace = Trace(acked_at, acked, rtt_at, rtt, flight_at, in_flight, *counts, queue, drops)
     header = flow["header_bytes"] or (HEADERS if flow["mss_bytes"] is None else max(40, MTU - mss))
     limited = [row["limited"] in ("app", "rwnd", "sndbuf") for row in known]
     return Observation(
@@ -205,9 +214,13 @@ def metrics_of(trace: Trace, begin_s: float, span_s: float, *, has_samples: bool
         windows = _means(trace.rtt_at, trace.rtt, edges)
     if len(trace.flight) >= LEAST_SAMPLES:
         values["mean_in_flight_bytes"] = float(trace.flight.mean())
-    for name in ("retransmits", "ce"):
-        if (count := getattr(trace, name)) is not None:
-            values[name] = count
+    for name, value in (
+        ("retransmits", trace.retransmits),
+        ("ce", trace.ce),
+        ("mean_queue_packets", trace.queue),
+        ("dropped_packets", trace.drops),
+    ):
+        values |= {} if value is None else {name: value}
     return Metrics(values, goodput, windows)
 
 
@@ -236,6 +249,21 @@ def _count(rows: Sequence[Tree], key: str) -> float | None:
         return None
     first = known[0][1] if len(known) > 1 and known[0][0] < len(rows) - 1 else 0.0
     return max(0.0, float(known[-1][1] - first))
+
+
+def _bottleneck(measurement: Measurement, rows: Sequence[Tree]) -> tuple[float | None, float | None]:
+    """Mean queue and drops of the link that sent as many bytes as the flow; None without such a link."""
+    links: dict[int, list[Tree]] = {}
+    for row in measurement.link_samples.to_pylist():
+        links.setdefault(row["link"], []).append(row)
+    sent = _count(rows, "sent_bytes") or _count(rows, "acked_bytes") or 0.0
+    for samples in links.values():
+        carried = _count(samples, "sent_bytes")
+        matches = len(links) == 1 if carried is None else abs(carried / max(1.0, sent) - 1) < BYTES_DIFFER
+        queues = [row["backlog_packets"] for row in samples if row["backlog_packets"] is not None]
+        if matches and len(queues) >= LEAST_SAMPLES:
+            return float(np.mean(queues)), _count(samples, "drops")
+    return None, None
 
 
 def _queue(measurement: Measurement) -> str | None:

@@ -160,12 +160,22 @@ def _simulated(result: Result, seen: Observation, offsets: Sequence[int], idle_s
         np.nan_to_num(flight),
         float(to_numpy(result.columns("flows")["retransmits"])[0]),
         float(to_numpy(result.columns("links")["marked_packets"])[0]),
+        *_queue(result, seen),
     )
     metrics = [_sampled(trace, seen, offset, result.scenario.duration_s) for offset in offsets]
     if seen.has_handshake:
         for each in metrics:
             each.values["min_rtt_s"] = min(idle_s, each.values.get("min_rtt_s", math.inf))
     return Simulated(trace, metrics)
+
+
+def _queue(result: Result, seen: Observation) -> tuple[float | None, float | None]:
+    """Mean queue of the link, in packets, and its drops; None where the measurement has none."""
+    if seen.trace.queue is None:
+        return None, None
+    series = result.columns("link_series")
+    queue = to_numpy(series["queue_packets"]).astype(float)[to_numpy(series["t_s"]) >= seen.begin_s]
+    return float(np.nanmean(queue)), float(to_numpy(result.columns("links")["dropped_packets"])[0])
 
 
 def _sampled(trace: Trace, seen: Observation, offset_s: float, duration_s: float) -> Metrics:
@@ -187,6 +197,7 @@ def _sampled(trace: Trace, seen: Observation, offset_s: float, duration_s: float
         flight=at(want.flight_at, trace.flight_at, trace.flight),
         retransmits=None if want.retransmits is None else (trace.retransmits or 0.0) * part,
         ce=None if want.ce is None else (trace.ce or 0.0) * part,
+        drops=None if want.drops is None else (trace.drops or 0.0) * part,
     )
     return metrics_of(sampled, seen.begin_s, seen.span_s, has_samples=seen.has_samples)
 
