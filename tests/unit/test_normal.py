@@ -54,7 +54,7 @@ def test_a_usual_flow(tmp_path: Path) -> None:
         ("retransmitted fraction", ("retrans:0/20", "retrans:0/200"), "loss is 30 times"),
         ("rwnd_limited / busy", ("busy:10000ms", "busy:10000ms rwnd_limited:900ms(9.0%)"), "receiver's window"),
         ("sndbuf_limited / busy", ("busy:10000ms", "busy:10000ms sndbuf_limited:900ms(9.0%)"), "send buffer"),
-        ("app_limited", ("busy:10000ms", "busy:10000ms app_limited"), "nothing of the path"),
+        ("app_limited", ("busy:10000ms", "busy:10000ms app_limited"), "nothing about the path"),
         ("cwnd x mss / rtt over delivery_rate", ("delivery_rate 11000000bps", "delivery_rate 1000000bps"), "limits"),
         ("delivered_ce / delivered", ("delivered:9950", "delivered:9950 delivered_ce:995"), "marks often"),
     ],
