@@ -183,7 +183,7 @@ def namespace(ehstcp: str) -> Iterator[Path]:
 
 def test_default_of_a_namespace(namespace: Path) -> None:
     """It would keep the algorithm, and give it to new connections, without anything that shows it."""
-    with pytest.raises(LinuxError, match=f"other network namespaces .*nsenter --net={namespace}"):
+    with pytest.raises(LinuxError, match=f"other network namespaces; .*nsenter --net={namespace}"):
         host.unload("ehstcp")
     assert "ehstcp" in host.available()
 
