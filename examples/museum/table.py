@@ -6,6 +6,7 @@ python examples/museum/table.py --plots DIR    plots the windows of each fault a
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -42,7 +43,11 @@ class Entry(NamedTuple):
 
     def algorithm(self, *, fault: bool) -> dict[str, Any]:
         """The controller with or without its fault."""
-        return {"name": as_algorithm(str(HERE / f"{self.controller}.py")), "fault": self.fault if fault else 0}
+        return algorithm(self.controller, self.fault if fault else 0)
+
+    def broken(self, *, fault: bool) -> tuple[str, ...]:
+        """Rules of `fullpipe.conform` that the controller breaks."""
+        return () if self.rules is None else broken(self.controller, self.fault if fault else 0, self.rules)
 
     @property
     def reference(self) -> str:
@@ -94,17 +99,24 @@ class Caught(NamedTuple):
 
 def caught(entry: Entry, suite: Suite, *, fault: bool, cache: str | None = None) -> Caught:
     """Runs the rules and the check of an entry."""
-    algorithm = entry.algorithm(fault=fault)
-    broken: list[str] = []
-    if entry.rules is not None:
-        found = fullpipe.conform(algorithm, entry.rules)
-        broken = [each.rule.id for each in found.rules if each.verdict == "fail"]
     checks = tuple(each for each in suite.checks if each.id == entry.number)
     if not checks:
-        return Caught(tuple(broken), None)
-    changed: Mapping[str, Any] = {**suite.controllers, entry.controller: algorithm}
+        return Caught(entry.broken(fault=fault), None)
+    changed: Mapping[str, Any] = {**suite.controllers, entry.controller: entry.algorithm(fault=fault)}
     (checked,) = fullpipe.check(replace(suite, checks=checks, controllers=changed), cache=cache).checks
-    return Caught(tuple(broken), checked)
+    return Caught(entry.broken(fault=fault), checked)
+
+
+def algorithm(controller: str, fault: int) -> dict[str, Any]:
+    """A controller of the museum; fault 0 for the right one."""
+    return {"name": as_algorithm(str(HERE / f"{controller}.py")), "fault": fault}
+
+
+@functools.cache
+def broken(controller: str, fault: int, rules: str) -> tuple[str, ...]:
+    """Rules that a controller breaks. Entries share the right ones."""
+    found = fullpipe.conform(algorithm(controller, fault), rules)
+    return tuple(each.rule.id for each in found.rules if each.verdict == "fail")
 
 
 def compared(entry: Entry, suite: Suite, *, fault: bool) -> str:
