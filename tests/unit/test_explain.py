@@ -18,6 +18,7 @@ from fullpipe.experiments.explain.estimate import estimate
 from fullpipe.experiments.explain.fit import Range
 from fullpipe.experiments.explain.objective import distance, judge
 from fullpipe.experiments.explain.observation import Metrics, Trace, metrics_of, observe
+from fullpipe.experiments.explain.path import scenario_of
 from fullpipe.measurements import Measurement
 from fullpipe.measurements.own import from_result
 from fullpipe.measurements.schema import Builder
@@ -35,9 +36,14 @@ def measured(duration: str = "12 s", algorithm: str = "cubic", **link: object) -
 
 
 def named(measurement: Measurement, algorithm: str | None) -> Measurement:
+    return changed(measurement, "algorithm", algorithm)
+
+
+def changed(measurement: Measurement, name: str, value: str | None) -> Measurement:
+    """The measurement with another value in a column of its flows."""
     flows = measurement.flows
-    place = flows.schema.get_field_index("algorithm")
-    column: Any = pa.array([algorithm] * len(flows), pa.string())
+    place = flows.schema.get_field_index(name)
+    column: Any = pa.array([value] * len(flows), pa.string())
     return replace(measurement, flows=flows.set_column(place, flows.schema.field(place), column))
 
 
@@ -108,8 +114,16 @@ def test_estimates() -> None:
     assert seen.from_start
     assert found.params.base_rtt_s >= 0.02
     assert found.change_s is None
-    changed = estimate(observe(measured(schedule=[{"at": "6 s", "rate": "3 Mbit/s"}]), "x"))
-    assert changed.change_s == pytest.approx(6, abs=0.5)
+    later = estimate(observe(measured(schedule=[{"at": "6 s", "rate": "3 Mbit/s"}]), "x"))
+    assert later.change_s == pytest.approx(6, abs=0.5)
+
+
+@pytest.mark.parametrize(("protocol", "host"), [("tcp", "linux"), ("quic", "quic")])
+def test_a_flow_is_simulated_over_its_transport(protocol: str, host: str) -> None:
+    seen = observe(changed(measured(), "protocol", protocol), "x")
+    first = estimate(seen)
+    (flow,) = scenario_of(first.candidates[0], first.params, seen).to_dict()["flows"]
+    assert flow["host"] == host
 
 
 def test_candidates_follow_the_metadata() -> None:

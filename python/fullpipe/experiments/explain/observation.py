@@ -88,6 +88,7 @@ class Observation:
         interval_s: Typical time between two samples.
         mss: Payload of a full packet, in bytes.
         header: Headers of a full packet, in bytes.
+        host: Host of the simulated flow: "quic" for QUIC, else "linux".
         algorithm: Algorithm by the metadata; None where unknown.
         queue: Queue of the bottleneck by the metadata; None where unknown.
         from_start: Whether the first sample is near the start of the flow.
@@ -104,6 +105,7 @@ class Observation:
     interval_s: float
     mss: int
     header: int
+    host: str
     algorithm: str | None
     queue: str | None
     from_start: bool
@@ -182,6 +184,7 @@ def _observation(flow: Tree, rows: list[Tree], known: list[Tree], measurement: M
         float(np.median(np.diff(acked_at))),
         mss,
         header,
+        "quic" if flow["protocol"] == "quic" else "linux",
         flow["algorithm"],
         _queue(measurement),
         from_start=from_start,

@@ -109,7 +109,7 @@ def scenario_of(candidate: Candidate, params: Params, seen: Observation, *, long
             "series_interval": f"{interval_s:.6f} s",
             "packet_size": seen.packet,
             "links": [link],
-            "flows": [{"algorithm": candidate.algorithm, "host": "linux", "processing_time": PROCESSING}],
+            "flows": [{"algorithm": candidate.algorithm, "host": seen.host, "processing_time": PROCESSING}],
         }
     )
 
