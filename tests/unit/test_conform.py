@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -214,3 +215,25 @@ def test_the_built_in_newreno_follows_rfc9002() -> None:
     assert {each.verdict for each in found.rules} == {PASS}
     # Without growth = "validated", the round after a full one grows the window beyond two flights.
     assert fullpipe.conform("newreno", rules="ratelimited").failed() == ["L6"]
+
+
+@fullpipe.packet_algorithm("ignores-losses")
+class IgnoresLosses:
+    """Slow start to 100 packets, whatever is lost."""
+
+    window: float = 12_000.0
+
+    def on_packets_acked(self, _path: Any, acked: Any, _rtt: Any) -> None:
+        self.window = min(self.window + acked.bytes_total, 120_000.0)
+
+    def on_packets_lost(self, path: Any, lost: Any, persistent: bool) -> None:
+        pass
+
+    def window_bytes(self) -> float:
+        return self.window
+
+
+@pytest.mark.parametrize(("rules", "rule"), [("rfc9002", "N03"), ("rfc9002", "N04"), ("rfc9438", "C02")])
+def test_a_controller_that_ignores_losses_breaks_the_rules_of_losses(rules: str, rule: str) -> None:
+    """It is no reason to skip a rule of MUST or EQ that nothing happens at a loss."""
+    assert verdict(rules, rule, "ignores-losses") == FAIL
