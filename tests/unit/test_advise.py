@@ -139,12 +139,17 @@ def test_the_queue_with_the_smallest_shortfall_is_recommended() -> None:
     assert said.warnings == ()
 
 
-def test_a_tie_is_called_a_tie() -> None:
+def test_a_queue_is_as_good_only_if_the_interval_is_narrow() -> None:
+    # Delays of 50 and 60 ms with the 10 ms that are added: shortfalls of 0 and .2, whose interval is wide.
     rows = [("drop-tail", seed, 8e6, 0.04) for seed in (1, 2)]
-    rows += [("ared", 1, 8e6, 0.05), ("ared", 2, 8e6, 0.04)]
-    said = advice(rows).recommendation
-    assert said.queue == "drop-tail"
-    assert said.certainty.endswith("The two do not differ clearly: ared is as good by these seeds.")
+    wide = advice([*rows, ("ared", 1, 8e6, 0.05), ("ared", 2, 8e6, 0.04)]).recommendation
+    assert wide.queue == "drop-tail"
+    assert "cannot tell the two apart" in wide.certainty
+    assert "as good" not in wide.certainty
+    # 50.2 ms and 50 ms: .004 and 0; with t = 12.7 the interval ends at .002 + .025.
+    narrow = advice([*rows, ("ared", 1, 8e6, 0.0402), ("ared", 2, 8e6, 0.04)]).recommendation
+    assert narrow.queue == "drop-tail"
+    assert "ared is as good" in narrow.certainty
 
 
 def test_loss_above_one_percent_has_a_warning() -> None:

@@ -20,6 +20,9 @@ __all__ = ["CALL_LIMIT_S", "assumptions_of", "calls_of", "certainty_of", "cost_o
 CLEAR_PART = 0.1
 """Part of a shortfall above which the cost names the service that suffers most."""
 
+AS_GOOD = 0.1
+"""Difference of two shortfalls up to which queues are called equally good, if its interval ends below."""
+
 CALL_LIMIT_S = 0.050
 """Limit of a call's frame delay. ITU-T G.114 allows 150 ms from mouth to ear, and devices and other links need most of
 them.
@@ -75,8 +78,13 @@ def certainty_of(best: str, second: str, by_seed: Mapping[str, Sequence[float]],
     compared = (
         f"The shortfall of {second}, the second, is {100 * over.mean:.0f} ± {100 * half:.0f} percentage points larger"
     )
-    clear = "" if over.mean > half else f" The two do not differ clearly: {second} is as good by these seeds."
-    return f"{said} {compared} (paired by seed, 95 % confidence interval).{clear}"
+    if over.mean > half:
+        unclear = ""
+    elif over.mean + half <= AS_GOOD:
+        unclear = f" {second} is as good: at most {100 * AS_GOOD:.0f} percentage points differ."
+    else:
+        unclear = " These seeds cannot tell the two apart: run more of them."
+    return f"{said} {compared} (paired by seed, 95 % confidence interval).{unclear}"
 
 
 def assumptions_of(scenario: Scenario, link: str) -> str:
