@@ -289,21 +289,6 @@ def test_the_schema_knows_the_keys_of_the_example() -> None:
     assert made["properties"]["seeds"]["minimum"] == 5
 
 
-def test_the_guide_calls_the_program_from_cargo_test(tmp_path: Path, suite: Path) -> None:
-    page = (ROOT / "docs/guides/check.md").read_text()
-    (code,) = re.findall(r"```rust\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "check.rs").write_text(code)
-    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(tmp_path)}
-    subprocess.run(["rustc", "--test", "--edition", "2021", "check.rs"], cwd=tmp_path, env=environment, check=True)
-    environment["FULLPIPE"] = str(Path(sys.executable).parent / "fullpipe")
-    edit(suite, ('relative_to = "baseline"', 'max = "11 Mbit/s"'))
-    assert subprocess.run([tmp_path / "check"], env=environment, capture_output=True, check=False).returncode == 0
-    edit(suite, ('max = "11 Mbit/s"', 'max = "0.1 Mbit/s"'))
-    failed = subprocess.run([tmp_path / "check"], env=environment, capture_output=True, text=True, check=False)
-    assert failed.returncode != 0
-    assert "1 of 2 got worse" in failed.stdout
-
-
 def test_the_script_of_the_action_writes_summary_and_junit(suite: Path, tmp_path: Path) -> None:
     text = (ROOT / ".github/actions/check/action.yml").read_text()
     _, script, _ = re.findall(r"run: \|\n(.*?)(?=\n    - |\Z)", text, re.DOTALL)

@@ -266,7 +266,7 @@ def test_one_that_cannot_begin_is_named() -> None:
 @pytest.mark.parametrize(
     ("options", "fields", "said"),
     [
-        ({"name": "cubic"}, {}, "built in"),
+        ({"name": "cubic"}, {}, "conflicts with the built-in"),
         ({"name": "a b"}, {}, "requires a name"),
         ({"recovery": "sac"}, {}, "unknown recovery"),
         ({"group": "losses"}, {}, "did you mean"),
@@ -524,7 +524,9 @@ def test_the_process_of_a_run_that_ends_names_its_algorithms(program: Program, t
 def test_what_is_no_algorithm_names_its_file(program: Program, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(TOML)
     (tmp_path / "aimd.py").write_text(PLAIN.replace('"plain-aimd"', '"cubic"'))
-    assert line_of(program("compare", "s.toml", *NAMED), 2).startswith('aimd.py: algorithm "cubic": one that is built')
+    assert line_of(program("compare", "s.toml", *NAMED), 2).startswith(
+        'aimd.py: algorithm "cubic": conflicts with the built-in'
+    )
 
 
 def test_a_file_that_raises_is_shown_by_its_own_lines(program: Program, tmp_path: Path) -> None:

@@ -93,7 +93,11 @@ def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words:
             'buffer = "0.5 BDP"\nreverse = { delay = "1 ms" }',
             ("links[0].reverse", "both directions"),
         ),
-        ('buffer = "0.5 BDP"', 'buffer = "0.5 BDP"\naggregation = "4 ms"', ("links[0].aggregation", "conflicts with the Linux engine")),
+        (
+            'buffer = "0.5 BDP"',
+            'buffer = "0.5 BDP"\naggregation = "4 ms"',
+            ("links[0].aggregation", "conflicts with the Linux engine"),
+        ),
         ("packet_size = 1500", "packet_size = 100", ("packet_size", "128")),
         ("[[flows]]", '[[udp]]\nrate = "1 Mbit/s"\n[[flows]]', ("udp",)),
     ],

@@ -147,7 +147,7 @@ fn what_is_said_of_an_algorithm_is_checked() {
         params: Vec::new(),
     };
     assert!(std::ptr::eq(sound().kept(), sound().kept()) && std::ptr::eq(kept("x"), kept("x")));
-    assert!(refused(Definition { name: "cubic".to_owned(), ..sound() }).contains("built in"));
+    assert!(refused(Definition { name: "cubic".to_owned(), ..sound() }).contains("conflicts with the built-in"));
     assert!(refused(Definition { name: "a b".to_owned(), ..sound() }).contains("requires a name"));
     assert!(
         refused(Definition { recovery: "sac".to_owned(), ..sound() }).contains("unknown recovery \"sac\" (allowed: ")
