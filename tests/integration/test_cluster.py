@@ -160,7 +160,6 @@ def test_a_client_that_can_not_be_closed_is_not_closed_again(scheduler: str, mon
     client.close()
 
 
-@pytest.mark.usefixtures("workers")
 def test_a_check_on_a_cluster_has_the_same_verdicts_and_values(scheduler: str, tmp_path: Path) -> None:
     suite = tmp_path / "suite.toml"
     suite.write_text(f"""\
@@ -182,6 +181,7 @@ old = "newreno"
     assert [each.to_dict() for each in there.checks] == [each.to_dict() for each in here.checks]
 
 
+@pytest.mark.usefixtures("workers")
 def test_workers_get_an_algorithm_of_ones_own(scheduler: str, small: Scenario) -> None:
     """A class that no worker knows."""
 
