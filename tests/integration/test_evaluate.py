@@ -499,7 +499,7 @@ def test_a_statement_answers_what_no_run_can(tmp_path: Path, program: Program) -
     card = evaluate("cubic", cache=tmp_path / "cache", only=["7.4"], statement=Statement.load(file))
     assert card.verdict("7.4") == "not applicable"
     for text, wrong in (
-        ('excludes = ["6.1"]', "excludes: '6.1' (allowed: 7.1"),
+        ('excludes = ["6.1"]', "excludes: unknown section '6.1'; did you mean '7.1'? (allowed: 7.1"),
         ('[statements]\n"7.1" = "x"', "statements: unknown section '7.1'"),
         ("exclude = []", "unknown key 'exclude'; did you mean 'excludes'? (allowed: statements, excludes)"),
         ('[statements]\n"8" = ""', "statements.8: must be a text, got"),

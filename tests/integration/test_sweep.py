@@ -256,7 +256,7 @@ def test_killed_again_and_again_it_ends_with_the_same_table(sweep_file: Path, tm
     chance = random.Random(4)
     kills = 0
     for _ in range(5):
-        quietly = {"stdout": subprocess.DEVNULL, "stder": subprocess.DEVNULL}
+        quietly = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with started([*command, "--out", "killed"], cwd=tmp_path, **quietly) as process:
             begun = time.monotonic()
             while (

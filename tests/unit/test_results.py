@@ -143,7 +143,7 @@ def test_rows_of_flows_are_of_their_runs(tmp_path: Path) -> None:
     ]
     results(flows=flows).save(tmp_path / "out")
     assert Results.load(tmp_path / "out").flows.equals(flows)
-    with pytest.raises(InputError, match="links: this experiment has too many flows"):
+    with pytest.raises(InputError, match="links requires fewer flows"):
         _ = results(flows=flows).links
 
 

@@ -77,7 +77,7 @@ CELLS = (
     Cell(
         "app-limited",
         ("5.1.5",),
-        "20 Mbit/s, 40 ms: frames at 1.5 Mbit/s, or requests of 100 kB",
+        "20 Mbit/s, 40 ms: applications that limit their senders",
         settings(),
         [
             Metric(DELAY, LESS),
