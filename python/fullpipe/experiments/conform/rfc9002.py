@@ -34,7 +34,7 @@ def the_cut(series: Series) -> Cut:
 
 
 def reduction(series: Series, within_s: float) -> float:
-    """Smallest window within a time after the first cut, over the window before; 1 for a controller that ignores losses."""
+    """Smallest window within a time after the first cut, over the window before; 1 if losses are ignored."""
     found = series.cuts()
     if found:
         return min(found[0].curve.between(0.0, within_s)) / found[0].before
