@@ -27,7 +27,7 @@ COMMANDS = {
     "duel": "Let two algorithms compete: shares, harm, and RTT.",
     "evaluate": "Evaluate an algorithm by RFC 9743, compared with NewReno and CUBIC.",
     "check": "Check a controller for regressions, with a suite of limits and a baseline.",
-    "conform": "Check a controller by the rules of RFC 9438 or a draft.",
+    "conform": "Check a controller by the rules of an RFC or a draft.",
     "advise": "Recommend a queue for the traffic of a link, with a line for tc.",
     "size": "Find the smallest buffer that meets a target, such as a utilization.",
     "sweep": "Run a scenario with many settings and seeds.",
