@@ -27,7 +27,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
             "flows": [{"algorithm": "cubic", "host": "linux"}],
         }
     )
-    return Result(scenario, linux.run(scenario, record=str(directory)), engine="linux"), directory
+    return Result(scenario, linux.run(scenario, record=str(directory)), engine="linux", wall_s=0), directory
 
 
 def test_capture_has_the_packets_of_the_flow(recorded: tuple[Result, Path]) -> None:
