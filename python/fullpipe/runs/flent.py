@@ -15,6 +15,7 @@ import numpy as np
 from fullpipe._util.files import staged_file
 from fullpipe._util.plain import Tree
 from fullpipe.engine.tables import rows, to_numpy
+from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -102,10 +103,8 @@ def _document(result: Result, path: Path) -> Tree:
 def _metadata(result: Result, path: Path, step: float, count: int, names: list[str]) -> Tree:
     duration = result.scenario.duration_s
     moment = START.isoformat(timespec="microseconds").replace("+00:00", "Z")
-    units = {"Ping (ms) ICMP": "ms"}
-    flows = rows(result.columns("flows"))
-    about: Tree = {name: {"UNITS": units.get(name, "Mbits/s")} for name in names}
-    for flow in flows:
+    about: Tree = {name: {"UNITS": "ms" if name == PING else "Mbits/s"} for name in names}
+    for flow in rows(result.columns("flows")):
         about[f"TCP upload::{flow['id'] + 1}"] |= {"CONG_CONTROL": flow["algorithm"]}
     return {
         "NAME": "tcp_nup",
@@ -154,8 +153,6 @@ def _idle_rtts(result: Result, grid: npt.NDArray[np.float64], packet: int) -> np
 
 
 def _bits_per_second(link: Tree) -> float:
-    from fullpipe.scenario.quantity import Quantity
-
     quantity = Quantity.parse(str(link.get("rate", "")))
     return 0.0 if quantity is None else quantity.value
 

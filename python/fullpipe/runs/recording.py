@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fullpipe._util.files import check_file, check_free, staged
+from fullpipe._util.plain import Tree
 from fullpipe._util.text import unknown
 from fullpipe.engine.options import PacketFiles
 from fullpipe.errors import InputError
@@ -65,7 +66,8 @@ class Recording:
             raise InputError(f"--{names[0]} requires the engine simulator")
         if self.qlog_version not in QLOG_VERSIONS:
             raise InputError(unknown("version of qlog", self.qlog_version, QLOG_VERSIONS))
-        flows = scenario.resolved().to_dict().get("flows", [])
+        resolved = scenario.resolved().to_dict()
+        flows = resolved.get("flows", [])
         count = sum(int(flow.get("count", 1)) for flow in flows)
         if not count:
             raise InputError(f"--{names[0]} requires a flow in [[flows]]")
@@ -79,12 +81,12 @@ class Recording:
         if count > MOST_FLOWS and not self.force and (self.pcap is not None or self.qlog is not None):
             raise InputError(f"--{names[0]} requires --force for more than {MOST_FLOWS} flows, got {count}")
         if self.pcap is not None:
-            self._check_tcp(scenario, flows)
+            self._check_tcp(resolved)
 
-    def _check_tcp(self, scenario: Scenario, flows: list[dict[str, object]]) -> None:
-        if any(flow.get("transport") == "quic" for flow in flows):
+    def _check_tcp(self, resolved: Tree) -> None:
+        if any(flow.get("transport") == "quic" for flow in resolved["flows"]):
             raise InputError('--pcap requires transport = "tcp"')
-        size = scenario.resolved().to_dict().get("packet_size")
+        size = resolved.get("packet_size")
         if isinstance(size, int) and size < LEAST_PACKET_BYTES:
             raise InputError(f"--pcap requires packet_size of at least {LEAST_PACKET_BYTES} bytes, got {size}")
 
