@@ -255,6 +255,44 @@ def test_a_suite_checks_the_rules_of_an_rfc(suite: Path) -> None:
         fullpipe.check(suite)
 
 
+def test_known_failures_and_skipped_rules_are_named(suite: Path, program: Program, tmp_path: Path) -> None:
+    """NewReno halves its window, so that C15 fails (RFC 9438, 4.6). C16 requires a cut that NewReno does not make."""
+    broken = fullpipe.conform("newreno")
+    known = broken.failed()
+    assert "C15" in known
+    edit(
+        suite,
+        ("checks = [", f'checks = [ {{ id = "rules", controller = "newreno", conform = "rfc9438", known = {known} }},'),
+    )
+    edit(suite, ('relative_to = "baseline"', 'min = "1 Mbit/s"'))
+    files = ["--junit", str(tmp_path / "j.xml"), "--markdown", str(tmp_path / "m.md")]
+    done = program("check", str(suite), "--json", *files)
+    found = next(each for each in json.loads(done.stdout)["checks"] if each["id"] == "rules")
+    assert (done.returncode, found["verdict"], found["broken"], found["known"]) == (0, "ok", [], known)
+    reasons = {each.rule.id: each.reason for each in broken.rules if each.verdict == "skipped"}
+    assert found["skipped"] == reasons
+    assert list(reasons) == ["C16"]
+    root = ElementTree.parse(tmp_path / "j.xml").getroot()
+    shown = {
+        case.get("name"): case.find("skipped") for case in root.iter("testcase") if case.get("classname") == "rules"
+    }
+    assert {name: part.get("message") for name, part in shown.items() if part is not None} == {
+        **reasons,
+        **dict.fromkeys(known, "fails as known"),
+    }
+    assert root.get("skipped") == str(len(reasons) + len(known))
+    text = (tmp_path / "m.md").read_text()
+    assert f"{', '.join(known)} fail as known" in text
+    assert all(f"{rule}" in text and reason in text for rule, reason in reasons.items())
+
+    edit(suite, (f"known = {known}", 'known = ["C03", "C15"]'))
+    checks = fullpipe.check(suite)
+    assert 'check rules: C03 pass; remove them from "known"' in checks.notes
+    edit(suite, ('known = ["C03", "C15"]', 'known = ["C99"]'))
+    with pytest.raises(InputError, match=r"checks\[0\]\.known: unknown rule 'C99'"):
+        fullpipe.check(suite)
+
+
 def run_pytest(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment.pop("PYTEST_XDIST_WORKER", None)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Outcome, Shown
 from fullpipe.experiments.check.statistics import OK
 from fullpipe.experiments.check.suite import Arm, Check, Suite
+from fullpipe.experiments.conform.judging import Conformance
+from fullpipe.experiments.conform.rule import FAIL, PASS, SKIPPED
 from fullpipe.metrics import column, metric
 from fullpipe.runs.aggregate import INCONCLUSIVE, WORSE, estimate, student_t
 from fullpipe.runs.measure import Row
@@ -41,7 +43,10 @@ class Checked:
         interval: Confidence interval at the confidence of the suite.
         error: Failure of a run.
         wall_s: Processor time of the controller's runs, seconds.
-        broken: Rules that the controller breaks, by id.
+        broken: Rules that the controller breaks, by id, without those that the suite knows.
+        known: Rules that the controller breaks as the suite says, by id.
+        passing: Rules that the suite says are broken, and that pass, by id.
+        skipped: Reasons of skipped rules, by id.
     """
 
     check: Check
@@ -55,6 +60,9 @@ class Checked:
     error: str | None = None
     wall_s: float = 0.0
     broken: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    passing: tuple[str, ...] = ()
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -84,9 +92,20 @@ class Checked:
         return cls(check, WORSE, error=error, wall_s=wall_s)
 
     @classmethod
-    def judged(cls, check: Check, broken: Sequence[str], wall_s: float) -> Checked:
+    def judged(cls, check: Check, found: Conformance, wall_s: float) -> Checked:
         """A check of rules."""
-        return cls(check, WORSE if broken else OK, broken=tuple(broken), wall_s=wall_s)
+        broken = tuple(rule for rule in found.failed() if rule not in check.known)
+        failing = {each.rule.id for each in found.rules if each.verdict == FAIL}
+        pass_now = {each.rule.id for each in found.rules if each.verdict == PASS}
+        return cls(
+            check,
+            WORSE if broken else OK,
+            wall_s=wall_s,
+            broken=broken,
+            known=tuple(rule for rule in check.known if rule in failing),
+            passing=tuple(rule for rule in check.known if rule in pass_now),
+            skipped={each.rule.id: each.reason for each in found.rules if each.verdict == SKIPPED},
+        )
 
     @property
     def id(self) -> str:
@@ -111,6 +130,8 @@ class Checked:
             "seeds": self.seeds,
             "conform": self.check.conform,
             "broken": list(self.broken),
+            "known": list(self.known),
+            "skipped": dict(self.skipped),
             "error": self.error,
         }
 
@@ -118,10 +139,26 @@ class Checked:
         """Cells of a table: check, metric, baseline, now, and change."""
         title = f"rules {self.check.conform}" if self.check.conform else metric(self.check.metric).full_title
         if self.check.conform and self.error is None:
-            return self.id, title, "-", "-", f"{', '.join(self.broken)} fail" if self.broken else ""
+            return self.id, title, "-", "-", self._rules_text()
         if self.error is not None:
             return self.id, title, "-", "-", self.error
         return self.id, title, self._text(self.baseline), self._text(self.value), self.change_text()
+
+    def remarks(self) -> list[str]:
+        """Remarks on the rules, a line each: reasons of skipped rules, and known failures that are gone."""
+        reasons: dict[str, list[str]] = {}
+        for rule, reason in self.skipped.items():
+            reasons.setdefault(reason, []).append(rule)
+        found = [f"check {self.id}: skipped {', '.join(rules)}: {reason}" for reason, rules in reasons.items()]
+        if self.passing:
+            found.append(f'check {self.id}: {", ".join(self.passing)} pass; remove them from "known"')
+        return found
+
+    def _rules_text(self) -> str:
+        """Rules that fail, that fail as known, and that are skipped."""
+        said = ((self.broken, "fail"), (self.known, "fail as known"))
+        parts = [f"{', '.join(rules)} {what}" for rules, what in said if rules]
+        return "; ".join([*parts, *([f"{len(self.skipped)} skipped"] if self.skipped else [])])
 
     def change_text(self) -> str:
         """The change with its interval."""

@@ -24,7 +24,8 @@ class Key:
 
     Attributes:
         doc: Meaning, in one sentence.
-        kind: "text", "number", "whole number", "tables", "table", "controllers", or "value": a number or a quantity.
+        kind: "text", "names", "number", "whole number", "tables", "table", "controllers", or "value": a number or a
+            quantity.
         default: Value of a missing key; None where it has none.
         least: Smallest number allowed.
         most: Largest number allowed.
@@ -68,6 +69,7 @@ CHECK: Mapping[str, Key] = {
     "max_ratio": Key("Largest ratio to the other controller.", "number", None, 0.001, 1000),
     "worse_by": Key('Smallest loss that counts: a part ("5 %") or a difference ("5 ms").', "value"),
     "conform": Key("Rules of `fullpipe conform`, in place of a metric.", "text"),
+    "known": Key("Rules that the controller is known to break, by their ids.", "names", ()),
     "floor": Key("Value that smaller ones count as; for ratios of metrics that may be 0.", "value"),
 }
 
@@ -145,12 +147,17 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def _is_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
 def _is_controllers(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(each, str | Mapping) for each in value.values())
 
 
 KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "text": ("text", lambda value: isinstance(value, str) and bool(value.strip())),
+    "names": ("a list of names", _is_names),
     "number": ("a number", _is_number),
     "whole number": ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
     "value": ("a number or a quantity", lambda value: _is_number(value) or isinstance(value, str)),
@@ -188,6 +195,7 @@ def schema() -> plain.Tree:
 
 TYPES: Mapping[str, plain.Table] = {
     "text": {"type": "string"},
+    "names": {"type": "array", "items": {"type": "string"}},
     "number": {"type": "number"},
     "whole number": {"type": "integer"},
     "value": {"type": ["number", "string"]},

@@ -19,18 +19,26 @@ MOST_BYTES = 60_000
 
 
 def junit(checks: Checks) -> str:
-    """Results as JUnit XML: a test case per check. A check that is worse is a failure, a failed run is an error."""
+    """Results as JUnit XML: a test case per check. A check that is worse is a failure, a failed run is an error.
+
+    Rules that are skipped, or that fail as known, are skipped test cases.
+    """
     every = checks.checks
-    suite = Element("testsuite", name=checks.suite.name, tests=str(len(every)), time=f"{checks.elapsed_s:.3f}")
+    suite = Element("testsuite", name=checks.suite.name, time=f"{checks.elapsed_s:.3f}")
     suite.set("failures", str(sum(each.verdict == WORSE and each.error is None for each in every)))
     suite.set("errors", str(sum(each.error is not None for each in every)))
-    suite.set("skipped", str(sum(each.verdict == INCONCLUSIVE for each in every)))
+    rules = [(each, rule, why) for each in every for rule, why in _left_out(each)]
+    suite.set("tests", str(len(every) + len(rules)))
+    suite.set("skipped", str(sum(each.verdict == INCONCLUSIVE for each in every) + len(rules)))
     properties = SubElement(suite, "properties")
     known = {"fullpipe": __version__, "model_version": MODEL_VERSION, "confidence": checks.suite.confidence}
     for name, value in known.items():
         SubElement(properties, "property", name=name, value=str(value))
     for each in every:
         _add_case(suite, each, checks)
+    for each, rule, why in rules:
+        case = SubElement(suite, "testcase", classname=printable(each.id), name=rule, time="0.000")
+        SubElement(case, "skipped", message=printable(why))
     indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
@@ -48,6 +56,11 @@ def _add_case(suite: Element, each: Checked, checks: Checks) -> None:
         SubElement(case, "failure", type="worse", message=_line(each))
     elif each.verdict == INCONCLUSIVE:
         SubElement(case, "skipped", message=f"inconclusive: {_line(each)}")
+
+
+def _left_out(each: Checked) -> list[tuple[str, str]]:
+    """Rules of a check that JUnit shows as skipped, each with its reason."""
+    return [*each.skipped.items(), *((rule, "fails as known") for rule in each.known)]
 
 
 def _line(each: Checked) -> str:

@@ -264,7 +264,9 @@ def _checks(work: Work, trial: Trial, begun_s: float, notes: list[str]) -> Check
     found = []
     for each in work.suite.checks:
         if each.conform is not None:
-            found.append(_conformance(work, each))
+            judged = _conformance(work, each)
+            found.append(judged)
+            notes += judged.remarks()
             continue
         sampled = work.sample(each)
         if sampled is None:
@@ -288,7 +290,7 @@ def _conformance(work: Work, each: Check) -> Checked:
         found = conform(controller, str(each.conform), stop=options.stop)
     except AlgorithmError as error:
         return Checked.failed(each, error_line(error), time.monotonic() - begun_s)
-    return Checked.judged(each, found.failed(), time.monotonic() - begun_s)
+    return Checked.judged(each, found, time.monotonic() - begun_s)
 
 
 def _updated(work: Work, relative: Sequence[Check], path: str | os.PathLike[str], begun_s: float) -> Checks:

@@ -53,6 +53,7 @@ class Check:
         margin: Loss that does not count: a difference, or the logarithm of a ratio.
         floor: Value that smaller ones count as in ratios.
         conform: Rules of `fullpipe.conform` in place of a metric; None for a metric.
+        known: Rules that the controller is known to break, by their ids.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Check:
     margin: float = 0.0
     floor: float = 0.0
     conform: str | None = None
+    known: tuple[str, ...] = ()
 
     @property
     def arm(self) -> Arm:
@@ -295,6 +297,8 @@ def _checks(top: Table, scenarios: Iterable[str], controllers: Iterable[str]) ->
 def _check(table: Table, scenarios: Sequence[str], controllers: Sequence[str]) -> Check:
     if "conform" in table:
         return _rules_check(table, controllers)
+    if "known" in table:
+        raise table.wrong("known", "requires conform")
     for key, allowed in (("scenario", scenarios), ("controller", controllers)):
         if table.required(key) not in allowed:
             raise table.wrong(key, unknown(key, table[key], allowed))
@@ -331,12 +335,17 @@ def _check(table: Table, scenarios: Sequence[str], controllers: Sequence[str]) -
 def _rules_check(table: Table, controllers: Sequence[str]) -> Check:
     """A check of the rules of an RFC."""
     for key in table.tree:
-        if key not in ("id", "controller", "conform"):
+        if key not in ("id", "controller", "conform", "known"):
             raise table.wrong(key, "conflicts with conform")
     for key, allowed in (("controller", controllers), ("conform", RULES)):
         if table.required(key) not in allowed:
             raise table.wrong(key, unknown(key, table[key], allowed))
-    return Check(table.required("id"), "", table["controller"], "", None, False, conform=table["conform"])
+    ids = [each.id for each in RULES[table["conform"]]]
+    for rule in table["known"]:
+        if rule not in ids:
+            raise table.wrong("known", unknown("rule", rule, ids))
+    rules = {"conform": table["conform"], "known": tuple(table["known"])}
+    return Check(table.required("id"), "", table["controller"], "", None, False, **rules)
 
 
 KINDS = ("min", "max", "min_ratio", "max_ratio", "worse_by")

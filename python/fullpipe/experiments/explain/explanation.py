@@ -207,5 +207,9 @@ def _line(trace: Trace, name: str, grid: Values, width: float) -> Values:
 def _side(row: Table) -> str:
     name = metric(row.get("metric") or row["id"]).title
     if row["measured"] < row["low"]:
-        return f"{name} is {100 * (1 - row['measured'] / row['low']):.0f} % below every simulated run"
-    return f"{name} is {100 * (row['measured'] / max(row['high'], 1e-12) - 1):.0f} % above every simulated run"
+        return f"{name} is {_percent(1 - row['measured'] / row['low'])} below every simulated run"
+    return f"{name} is {_percent(row['measured'] / max(row['high'], 1e-12) - 1)} above every simulated run"
+
+
+def _percent(part: float) -> str:
+    return "less than 1 %" if part < 0.01 else f"{100 * part:.0f} %"
