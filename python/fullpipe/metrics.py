@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cache
 from typing import Literal
 
@@ -127,9 +128,7 @@ def column(
         size, unit = AXES[one.unit]
         form = form or (",.2f" if one.unit == "bit/s" else ",.1f")
     elif one.unit in SCALES:
-        most = max((abs(value) for value in values if value is not None), default=0.0)
-        steps = SCALES[one.unit]
-        size, unit = next((step for step in steps if most >= step[0]), steps[-1] if most else steps[1])
+        size, unit = _scale(one.unit, [abs(value) for value in values if value])
         form = form or (",.2f" if one.unit == "bit/s" or unit == "s" else ",.1f")
     elif one.percent:
         size, unit = 0.01, "%"
@@ -142,8 +141,24 @@ def column(
             return "-"
         # A value that is far below the others of the column keeps three digits.
         own = form.replace(",.2f", ".3g").replace(",.1f", ".3g") if small and 0 < abs(value) < 0.1 * size else form
-        return f"{value / size:{own}}" + (f" ± {half / size:{form.lstrip('+')}}" if half else "")
+        shown = f"{value / size:{own}}"
+        return shown + (f" ± {half / size:,.{_decimals(shown)}f}" if half else "")
 
     widths = [None] * len(values) if halves is None else list(halves)
     heading = one.full_title + (f" ({unit})" if unit != "1" else "")
     return heading, [text(value, half) for value, half in zip(values, widths, strict=True)]
+
+
+def _scale(unit: str, sizes: Sequence[float]) -> tuple[float, str]:
+    """Unit of a column: that of the largest value. Times of less than 0.1 s beside longer ones are in ms."""
+    steps = SCALES[unit]
+    if not sizes:
+        return steps[1]
+    if unit == "s" and min(sizes) < 0.1 <= max(sizes):
+        return steps[1]
+    return next((step for step in steps if max(sizes) >= step[0]), steps[-1])
+
+
+def _decimals(text: str) -> int:
+    """Digits after the decimal point of a number."""
+    return len(f"{Decimal(text.replace(',', '')):f}".partition(".")[2])

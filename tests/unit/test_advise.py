@@ -173,6 +173,22 @@ def test_two_equal_flows_over_a_drop_tail_queue_are_synchronized() -> None:
     assert "synchronized" in found.recommendation.text()
 
 
+def test_the_change_from_the_present_queue_and_the_traffic_are_named() -> None:
+    present = "as it is: drop-tail, 30 packets"
+    said = advice([(present if row[0] == "drop-tail" else row[0], *row[1:]) for row in CLEAR]).recommendation
+    # Means of CLEAR: (190 + 240 + 290) / 3 = 240 ms.
+    assert said.change == ("Mean goodput of d from 8.00 to 7.20 Mbit/s and p99 frame delay of c from 240.0 to 40.0 ms.")
+    assert f"Change from your queue: {said.change}" in said.text()
+    assert advice(CLEAR).recommendation.change == ""
+    assert said.assumptions.startswith(
+        "The traffic over 12 Mbit/s is 2 downloads (cubic, bulk), 1 call (cubic, frames: 30/s of 3000 B), 1 video "
+        "(cubic, video of 400 kbit/s), 1 api (cubic, requests: gaps exponential 1 s, size 20 kB), "
+        "1 sensor (cubic, 100 kbit/s), 1 backup (cubic, size 100 kB), 1 voice (UDP, frames: 50/s of 200 B), "
+        "1 telemetry (UDP, 100 kbit/s), and 3 web users (cubic, transfers of 20 kB on average), measured for 6 s after "
+        "2 s."
+    )
+
+
 def test_calls_are_counted_in_runs_where_all_stay_under_50_ms() -> None:
     rows = [("drop-tail", 1, 8e6, 0.049), ("drop-tail", 2, 8e6, 0.051), ("ared", 1, 8e6, 0.05), ("ared", 2, 8e6, 0.05)]
     found = advice(rows)
@@ -249,6 +265,10 @@ def test_the_plot_fills_the_marks_that_no_queue_beats() -> None:
     assert [mark.get_markerfacecolor() == mark.get_color() for mark in marks.values()] == [True, True, False]
     assert marks["ared (recommended)"].get_xdata()[0] == pytest.approx(40)
     assert axes.get_xlabel() == "p99 frame delay of c (ms)"
+    assert axes.get_title(loc="left").startswith(
+        "Calls stay under 50 ms in 100 % of the runs with ared, and in 0 % today"
+    )
+    assert [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--"] == [pytest.approx(50)]
 
 
 def test_advice_is_saved_and_loaded(tmp_path: Path) -> None:

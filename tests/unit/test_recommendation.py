@@ -10,6 +10,7 @@ import pytest
 import fullpipe
 from fullpipe.experiments.recommendation import Buffer, tc_line
 from fullpipe.experiments.sizing import Mix, Sizing
+from fullpipe.experiments.sizing.advice import first_choice
 from fullpipe.experiments.sizing.synchrony import SYNCHRONIZED, correlation
 
 LINK = {"rate": "10 Mbit/s", "buffer": "50 packets", "queue": "drop-tail"}
@@ -104,7 +105,26 @@ def test_json_and_tables_have_the_recommendation() -> None:
     packets = sizing.rows[0]["buffer_packets"]
     assert plain["buffer"] == {"packets": packets, "bytes": 1000 * packets, "seconds": pytest.approx(packets * 0.004)}
     assert plain["case"] == "newreno, target 0.9"
-    assert sizing.shown()[-1] == sizing.recommendations[0].text()
+    assert sizing.shown()[-2:] == [sizing.recommendations[0].text(), first_choice(sizing.mix, sizing.rows)]
+
+
+@pytest.mark.parametrize(
+    ("packets", "said"),
+    [
+        (20, "use 40 packets (40.0 ms, 60,000 bytes): one BDP, with which even one flow"),
+        (55, "use 55 packets (55.0 ms, 82,500 bytes): the largest answer above."),
+    ],
+)
+def test_without_knowledge_of_the_traffic_one_bdp_or_the_largest_answer_is_advised(packets: int, said: str) -> None:
+    last = first_choice(MIX, [answer(4, packets), answer(16, 8)])
+    assert last is not None
+    assert said in last
+    assert f"fullpipe advise --rate '12 Mbit/s' --rtt '40 ms' --buffer '{max(packets, 40)} ms'" in last
+
+
+def test_a_sized_parameter_has_no_first_choice() -> None:
+    mix = Mix.parse("12 Mbit/s", "40 ms", queue="codel")
+    assert first_choice(mix, [answer(4, 20)]) is None
 
 
 @pytest.mark.parametrize(

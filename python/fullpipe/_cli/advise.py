@@ -23,7 +23,12 @@ __all__ = ["command"]
 @click.option("--rate", metavar="RATE", help="Rate of your link instead of FILE, e.g. '50 Mbit/s'.")
 @click.option("--rtt", metavar="TIME", help="Base RTT with --rate, e.g. '40 ms'; default: that of the mix.")
 @click.option("--users", type=int, metavar="N", help="Users with --rate; default: that of the mix, 5 at home.")
-@click.option("--mix", metavar="NAME", help=f"Traffic with --rate: {', '.join(USERS)}; default: home.")
+@click.option(
+    "--mix",
+    metavar="NAME",
+    help=f"Traffic with --rate: {', '.join(USERS)} ; default: home. "
+    "'branch' is an office with calls, and 'pon' the customers on one fiber.",
+)
 @click.option("--buffer", metavar="SIZE", help="Buffer as it is with --rate, e.g. '100 ms' or '1000 packets'.")
 @click.option("--queues", metavar="A,B", help="Queues to compare, separated by commas, e.g. drop-tail,fq-codel.")
 @click.option("--link", metavar="NAME", help="Link whose queue is chosen; default: bottleneck, or the first link.")

@@ -57,6 +57,7 @@ class Recommendation:
         certainty: Confidence intervals of the answer.
         assumptions: Link and traffic of the runs.
         warnings: Reasons to doubt the answer.
+        change: Metrics with the present queue and with the advised one; empty if there is no present queue.
     """
 
     case: str
@@ -68,6 +69,7 @@ class Recommendation:
     certainty: str
     assumptions: str
     warnings: tuple[str, ...] = ()
+    change: str = ""
 
     def lines(self) -> list[str]:
         """The recommendation as lines of text."""
@@ -75,6 +77,7 @@ class Recommendation:
             f"Recommendation ({self.case})": self.action,
             "Linux": self.tc,
             "Cost": self.cost,
+            "Change from your queue": self.change,
             "Certainty": self.certainty,
             "Assumptions": self.assumptions,
         }

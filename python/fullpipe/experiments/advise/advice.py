@@ -19,6 +19,7 @@ from fullpipe.experiments.advise.words import (
     assumptions_of,
     calls_of,
     certainty_of,
+    change_of,
     cost_of,
     warnings_of,
 )
@@ -144,6 +145,7 @@ class Advice(Results):
             certainty_of(label, second, self._by_seed, self._difference(second, label)),
             assumptions_of(self.scenario, self.link),
             tuple(warnings_of(means, self.services, self.correlation)),
+            self._change(label, means),
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -195,10 +197,14 @@ class Advice(Results):
         rates = [each.column for each in self.services if each.more]
         x, y = delays[0] if delays else "p99_queueing_delay_s", rates[0] if rates else "utilization"
         points = {label: (self._estimates(label, x), self._estimates(label, y)) for label in self.shortfalls}
-        return advice_plot(x, y, points, self.best)
+        return advice_plot(x, y, points, self.best, self.calls, CALL_LIMIT_S)
 
     def _shown_metrics(self) -> list[str]:
         return [*(each.column for each in self.services), *ALWAYS]
+
+    def _change(self, label: str, means: Mapping[str, float | None]) -> str:
+        present = next((own for own in self.shortfalls if own.startswith(PRESENT)), label)
+        return "" if present == label else change_of(self.services, self._of_services(present), means)
 
     def _values(self, label: str, name: str) -> list[float | None]:
         """Values of a metric by seed."""

@@ -13,9 +13,19 @@ from fullpipe.metrics import column
 from fullpipe.runs.aggregate import Estimate
 
 if TYPE_CHECKING:
+    from fullpipe._util.plain import Table
     from fullpipe.scenario import Scenario
 
-__all__ = ["CALL_LIMIT_S", "assumptions_of", "calls_of", "certainty_of", "cost_of", "value_of", "warnings_of"]
+__all__ = [
+    "CALL_LIMIT_S",
+    "assumptions_of",
+    "calls_of",
+    "certainty_of",
+    "change_of",
+    "cost_of",
+    "value_of",
+    "warnings_of",
+]
 
 CLEAR_PART = 0.1
 """Part of a shortfall above which the cost names the service that suffers most."""
@@ -35,10 +45,23 @@ REBUFFERS = 0.01
 def value_of(name: str, value: float | None) -> str:
     """A metric with its title, value, and unit: "p99 frame delay of call 31.2 ms"."""
     heading, (text,) = column(name, [value])
-    if heading[1:2].islower():
-        heading = heading[0].lower() + heading[1:]
-    title, opened, unit = heading.rpartition(" (")
+    title, opened, unit = (heading := _small(heading)).rpartition(" (")
     return f"{title} {text} {unit[:-1]}" if opened else f"{heading} {text}"
+
+
+def change_of(
+    services: Sequence[Service], before: Mapping[str, float | None], after: Mapping[str, float | None]
+) -> str:
+    """Metrics of the services and of the link that differ between the present queue and the advised one."""
+    names = [*(each.column for each in services), "loss_rate", "utilization"]
+    said = []
+    for name in names:
+        heading, (old, new) = column(name, [before[name], after[name]])
+        if old == new:
+            continue
+        title, opened, unit = heading.rpartition(" (")
+        said.append(f"{_small(title if opened else heading)} from {old} to {new}{f' {unit[:-1]}' if opened else ''}")
+    return _sentence(joined(said) or "no metric changes")
 
 
 def cost_of(
@@ -58,6 +81,11 @@ def cost_of(
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def _small(heading: str) -> str:
+    """Heading within a sentence; "RTT" stays."""
+    return heading[0].lower() + heading[1:] if heading[1:2].islower() else heading
 
 
 def calls_of(part: float | None) -> str:
@@ -88,20 +116,64 @@ def certainty_of(best: str, second: str, by_seed: Mapping[str, Sequence[float]],
 
 
 def assumptions_of(scenario: Scenario, link: str) -> str:
-    """Traffic of the scenario, and the measured time."""
+    """Traffic of the scenario, group by group, and the measured time."""
     tree = scenario.to_dict()
-    flows = sum(int(flow.get("count", 1)) for flow in tree.get("flows", ()))
-    udp = sum(int(source.get("count", 1)) for source in tree.get("udp", ()))
-    users = sum(int(each.get("sessions", 1)) for each in tree.get("web", ()))
-    counts = {"flow": flows, "UDP source": udp, "web user": users}
-    said = [f"{count:,} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
+    said = [
+        *(_flows(flow) for flow in tree.get("flows", ())),
+        *(_datagrams(source, i) for i, source in enumerate(tree.get("udp", ()))),
+        *(_web(each) for each in tree.get("web", ())),
+    ]
     rate = next(each.get("rate", "a link with a trace") for each in tree["links"] if each["name"] == link)
     window_s = scenario.duration_s - scenario.warmup_s
     return (
-        f"{joined(said)} of the scenario over {rate}, measured for {window_s:g} s after {scenario.warmup_s:g} s. "
+        f"The traffic over {rate} is {joined(said)}, measured for {window_s:g} s after {scenario.warmup_s:g} s. "
         "The limit for tc leaves out the packet in transmission. Active queues have a limit of 4 BDP and their default "
         "parameters."
     )
+
+
+def _flows(flow: Table) -> str:
+    """A group of flows: "2 downloads (cubic, bulk)"."""
+    own = _algorithm(flow)
+    transport = ["QUIC"] if flow.get("transport") == "quic" else []
+    name = "" if flow.get("name") in (None, own) else f"{flow['name']} "
+    return f"{int(flow.get('count', 1)):,} {name}({', '.join([own, *transport, _source(flow)])})"
+
+
+def _algorithm(group: Table) -> str:
+    algorithm = group["algorithm"]
+    return str(algorithm["name"] if isinstance(algorithm, Mapping) else algorithm)
+
+
+def _source(flow: Table) -> str:
+    source = flow.get("source", "bulk")
+    if isinstance(source, Mapping):
+        match source:
+            case {"frames": each, "size": size}:
+                return f"frames: {each} of {size}"
+            case {"video": rates}:
+                return f"video of {rates[0]} to {rates[-1]}" if len(rates) > 1 else f"video of {rates[0]}"
+            case {"requests": gaps, "size": size}:
+                return f"requests: gaps {gaps}, size {size}"
+            case {"on": on, "off": off}:
+                return f"on for {on}, off for {off}"
+            case {"rate": rate}:
+                return f"{rate}"
+    return f"size {flow['size']}" if "size" in flow else "bulk"
+
+
+def _datagrams(source: Table, place: int) -> str:
+    frames = source.get("frames")
+    each = f"frames: {frames['per_second']:g}/s of {frames['size']}" if frames else str(source["rate"])
+    return f"{int(source.get('count', 1)):,} {source.get('name') or place} (UDP, {each})"
+
+
+def _web(group: Table) -> str:
+    size = f"transfers of {group['mean_size']} on average"
+    if "transfers_per_second" in group:
+        return f"web with {group['transfers_per_second']:g} transfers/s ({_algorithm(group)}, {size})"
+    users = int(group.get("sessions", 1))
+    return f"{users:,} web user{'s' if users > 1 else ''} ({_algorithm(group)}, {size})"
 
 
 def warnings_of(

@@ -9,7 +9,7 @@ from fullpipe.experiments.sizing.mix import BUFFER, MOST_BDP, Mix
 from fullpipe.experiments.sizing.synchrony import SYNCHRONIZED
 from fullpipe.runs.measure import Row
 
-__all__ = ["recommend"]
+__all__ = ["first_choice", "recommend"]
 
 UNFAIR = 0.8
 """Jain index below which the cost names it."""
@@ -24,6 +24,32 @@ def recommend(mix: Mix, rows: Sequence[Row]) -> list[Recommendation]:
         )
         for target, algorithm in cases
     ]
+
+
+def first_choice(mix: Mix, rows: Sequence[Row]) -> str | None:
+    """Buffer for a link whose traffic is not known, and the command that compares queues; None if the size is not that
+    of a drop-tail buffer.
+
+    The buffer is one BDP, which keeps the link busy with one flow that halves its window (C. Villamizar and C. Song,
+    High Performance TCP in ANSNET, 1994), or the largest answer if that is larger.
+    """
+    if mix.sized != BUFFER or mix.queue_name != "drop-tail":
+        return None
+    known = [row["buffer_packets"] for row in rows if row["buffer_packets"] is not None]
+    bdp = round(mix.bdp_packets)
+    found = Buffer.of(max([bdp, *known]), mix.packet_size, mix.rate_bps)
+    reason = (
+        "one BDP, with which even one flow that halves its window keeps the link busy (Villamizar and Song 1994)"
+        if found.packets == bdp
+        else "the largest answer above"
+    )
+    rtt_s = (mix.rtt_min_s + mix.rtt_max_s) / 2
+    buffer_ms = 8e3 * found.bytes / mix.rate_bps
+    link = f"--rate '{mix.rate_bps / 1e6:g} Mbit/s' --rtt '{1e3 * rtt_s:g} ms' --buffer '{buffer_ms:g} ms'"
+    return (
+        f"If you do not know the traffic: use {found}: {reason}. Use less only if one of the cases above is yours. An "
+        f"active queue saves more delay: compare with fullpipe advise {link}.\n"
+    )
 
 
 def _of_case(mix: Mix, target: str, algorithm: str, rows: Sequence[Row]) -> Recommendation:

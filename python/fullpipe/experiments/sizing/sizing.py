@@ -20,7 +20,7 @@ from fullpipe.engine.options import RunOptions
 from fullpipe.engine.pool import check_stop, count_workers, in_threads
 from fullpipe.errors import InputError, check_range, check_several
 from fullpipe.experiments.recommendation import Recommendation
-from fullpipe.experiments.sizing.advice import recommend
+from fullpipe.experiments.sizing.advice import first_choice, recommend
 from fullpipe.experiments.sizing.mix import BUFFER, Mix
 from fullpipe.experiments.sizing.search import Bracket, Search, Verdict
 from fullpipe.experiments.sizing.shares import parts_of
@@ -264,6 +264,8 @@ class Sizing(Results):
             columns: Metrics of all runs, shown in a table of their means.
         """
         said = [each.text() for each in self.recommendations]
+        first = first_choice(self.mix, self.rows)
+        said += [first] if first else []
         return [*show(self.mix, self.rows), *([self.shown_summary(columns)] if columns else []), *said]
 
     def __repr__(self) -> str:
