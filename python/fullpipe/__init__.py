@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullpipe import models
     from fullpipe.custom.algorithm import algorithm
+    from fullpipe.custom.bbr3 import Bbr3, Bbr3State
     from fullpipe.custom.classic import Classic, Signal
     from fullpipe.custom.cubic import Cubic
     from fullpipe.custom.packets import packet_algorithm
@@ -54,6 +55,8 @@ __all__ = [
     "Advice",
     "Algorithm",
     "AlgorithmError",
+    "Bbr3",
+    "Bbr3State",
     "Cancelled",
     "Card",
     "Checks",
@@ -106,6 +109,7 @@ __all__ = [
 _HOMES = {
     "linux.errors": ("LinuxError",),
     "errors": ("AlgorithmError", "Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
+    "custom.bbr3": ("Bbr3", "Bbr3State"),
     "custom.classic": ("Classic", "LostBy", "Signal"),
     "custom.cubic": ("Cubic",),
     "custom.algorithm": ("algorithm",),

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod batch;
+mod bbr3;
 mod columns;
 mod external;
 mod kernel;
@@ -27,6 +28,8 @@ mod _core {
     use crate::algorithms::algorithms;
     #[pymodule_export]
     use crate::batch::Batch;
+    #[pymodule_export]
+    use crate::bbr3::{bbr3_methods, declare_bbr3};
     #[pymodule_export]
     use crate::columns::Column;
     #[pymodule_export]

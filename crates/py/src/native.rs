@@ -1,7 +1,7 @@
 //! Compiled algorithms: functions by their addresses, with the interface of `include/fullpipe.h`.
 
 use fullpipe_cc::packets::{Lost, Sent};
-use fullpipe_cc::params::{Info, Kind, Params};
+use fullpipe_cc::params::{Info, Params, Value};
 use fullpipe_cc::time::seconds;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, Signal, Start};
 use fullpipe_sim::catalogue::kept;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 /// Functions and state of a class: `fullpipe.custom.compiled.Plug`.
 #[derive(FromPyObject)]
 pub struct Plug {
-    state: Vec<u8>,
-    fields: BTreeMap<String, (usize, bool)>,
-    calls: BTreeMap<String, usize>,
-    keep: Py<PyAny>,
+    pub state: Vec<u8>,
+    pub fields: BTreeMap<String, (usize, bool)>,
+    pub calls: BTreeMap<String, usize>,
+    pub keep: Py<PyAny>,
 }
 
 /// `struct fullpipe_flow`.
@@ -99,10 +99,31 @@ pub struct Class {
 
 /// Where a field is in the state's bytes.
 #[derive(Clone, Copy)]
-struct Place {
-    name: &'static str,
-    at: usize,
-    is_flag: bool,
+pub struct Place {
+    pub name: &'static str,
+    pub at: usize,
+    pub is_flag: bool,
+}
+
+/// Bytes of a state in words, so that it is aligned.
+pub fn words(state: &[u8]) -> Vec<u64> {
+    let mut bytes = state.to_vec();
+    bytes.resize(state.len().next_multiple_of(8).max(16), 0);
+    bytes.chunks(8).map(|chunk| u64::from_ne_bytes(chunk.try_into().expect("eight bytes"))).collect()
+}
+
+/// Writes the value of the parameter of that name into a state.
+pub fn put_param(state: &mut [u64], place: Place, params: &Params) {
+    match params.value(place.name) {
+        Some(Value::Flag(flag)) => put_flag(state, place, flag),
+        _ => state[place.at / 8] = params.number(place.name).to_bits(),
+    }
+}
+
+fn put_flag(state: &mut [u64], place: Place, flag: bool) {
+    let mut bytes = state[place.at / 8].to_ne_bytes();
+    bytes[place.at % 8] = u8::from(flag);
+    state[place.at / 8] = u64::from_ne_bytes(bytes);
 }
 
 /// Where the window, the threshold and the pacing rate are, in words.
@@ -142,15 +163,12 @@ impl Class {
                 _keep: keep,
             }
         };
-        let mut bytes = state.clone();
-        bytes.resize(state.len().next_multiple_of(8).max(16), 0);
-        let word = |chunk: &[u8]| u64::from_ne_bytes(chunk.try_into().expect("eight bytes"));
         Ok(Class {
             calls: Arc::new(calls),
             params: info.params.iter().map(|param| place(param.name)).collect::<PyResult<_>>()?,
             shown: shown.iter().map(|name| place(name)).collect::<PyResult<_>>()?,
             paced: fields.contains_key("pacing_rate"),
-            state: bytes.chunks(8).map(word).collect(),
+            state: words(&state),
             rate_samples,
         })
     }
@@ -168,10 +186,7 @@ impl Class {
             failed: false,
         };
         for &place in &self.params {
-            match params.declared().iter().find(|param| param.name == place.name).map(|param| param.kind) {
-                Some(Kind::Flag) => native.put_flag(place, params.flag(place.name)),
-                _ => native.state[place.at / 8] = params.number(place.name).to_bits(),
-            }
+            put_param(&mut native.state, place, params);
         }
         native.state[CWND] = start.window.to_bits();
         if let Some(on_start) = self.calls.on_start {
@@ -207,12 +222,6 @@ impl Native {
 
     fn number(&self, word: usize) -> f64 {
         f64::from_bits(self.state[word])
-    }
-
-    fn put_flag(&mut self, place: Place, flag: bool) {
-        let mut bytes = self.state[place.at / 8].to_ne_bytes();
-        bytes[place.at % 8] = u8::from(flag);
-        self.state[place.at / 8] = u64::from_ne_bytes(bytes);
     }
 
     fn flag(&self, place: Place) -> bool {

@@ -104,6 +104,11 @@ pub fn declare(
             (Box::new(move |params, start| class.begin(params, start)), RunBy::Interpreter)
         }
     };
+    add(info, begin, run_by)
+}
+
+/// Adds an algorithm to the catalogue, in the place of an earlier one of that name.
+pub fn add(info: &'static Info, begin: Box<Begin>, run_by: RunBy) -> PyResult<()> {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     known.catalogue.add(info, begin).map_err(PyValueError::new_err)?;
     known.kinds.insert(info.name, run_by);
@@ -135,11 +140,7 @@ pub fn declare_packets(
     };
     let info = definition.kept();
     let class = crate::packets::Class::new(kind, info, &shown)?;
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-    let begin = Box::new(move |params: &Params, start: Start| class.begin(params, start));
-    known.catalogue.add(info, begin).map_err(PyValueError::new_err)?;
-    known.kinds.insert(info.name, RunBy::Interpreter);
-    Ok(())
+    add(info, Box::new(move |params, start| class.begin(params, start)), RunBy::Interpreter)
 }
 
 /// Declares the controller `name` of the library whose function `fullpipe_library` returned `address`, or all of them. Returns the names.
@@ -166,7 +167,7 @@ pub fn declare_library(address: usize, name: Option<&str>) -> PyResult<Vec<&'sta
     Ok(declared)
 }
 
-fn parameter(name: &Bound<'_, PyAny>, default: &Bound<'_, PyAny>) -> PyResult<Parameter> {
+pub fn parameter(name: &Bound<'_, PyAny>, default: &Bound<'_, PyAny>) -> PyResult<Parameter> {
     let (kind, default) = match default.cast::<PyBool>() {
         Ok(flag) => (Kind::Flag, Value::Flag(flag.is_true())),
         Err(_) => (Kind::Number { min: f64::MIN, max: f64::MAX }, Value::Number(default.extract()?)),

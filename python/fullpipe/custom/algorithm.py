@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fullpipe import _core
 from fullpipe._util.plain import Tree
 from fullpipe._util.text import listed, quoted, unknown
+from fullpipe.custom.bbr3 import Bbr3
 from fullpipe.custom.classic import Classic
 from fullpipe.custom.declared import remember
 from fullpipe.errors import InputError
@@ -80,6 +81,8 @@ def algorithm(
     ``on_lost(self, flow, lost)`` for each packet (`fullpipe._core.Sent`, `fullpipe._core.Lost`: bytes and nanoseconds);
     ``on_end(self)``, the last call.
 
+    A class that derives from `fullpipe.Bbr3` needs none of these: it changes rules of the built-in algorithm.
+
     Each other annotated field with a number or a flag as its default is a parameter that a scenario can set. Fields
     and methods with names that begin with an underscore are private to the class.
 
@@ -116,6 +119,9 @@ def algorithm(
     }
 
     def declare(kind: Kind) -> Kind:
+        if isinstance(kind, type) and issubclass(kind, Bbr3):
+            _declare_bbr3(kind, name, options)
+            return kind
         _check(kind, name, inspect, methods=library is None)
         plug = _plug(kind, name, shared) if compiled or shared else None
         try:
@@ -138,6 +144,30 @@ def algorithm(
         return kind
 
     return declare
+
+
+def _declare_bbr3(kind: type, name: str, options: Tree) -> None:
+    """Declares the built-in BBRv3 with the rules of a class."""
+    usual = {"recovery": "sack", "group": "loss", "ecn": None, "rate_samples": False, "inspect": (), "library": None}
+    for option, value in usual.items():
+        if options[option] != value:
+            raise InputError(f"algorithm {quoted(name)}: {option} conflicts with fullpipe.Bbr3, which has its own")
+    rules = set(_core.bbr3_methods())
+    for method in dir(kind):
+        if method[0] != "_" and method not in rules and callable(getattr(kind, method)):
+            private = "for a method that only your class calls, begin its name with _"
+            raise InputError(f"algorithm {quoted(name)}: {unknown('rule', method, sorted(rules))} ({private})")
+    try:
+        _core.declare_bbr3(
+            kind,
+            name,
+            paper=options["paper"] or title_of(kind),
+            params=params_of(kind, name),
+            plug=_plug(kind, name, None) if options["compiled"] else None,
+        )
+    except ValueError as error:
+        raise InputError(f"algorithm {quoted(name)}: {error}") from None
+    remember(name, kind, options, "", _declare_again)
 
 
 def _declare_again(name: str, kind: type, options: Tree) -> None:

@@ -13,8 +13,10 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from fullpipe._core import bbr3_methods
 from fullpipe._util.plain import Table, Tree
 from fullpipe._util.text import hint, one_line, quoted
+from fullpipe.custom.bbr3 import Bbr3
 from fullpipe.custom.loading import load_shared
 from fullpipe.errors import InputError
 
@@ -58,6 +60,9 @@ CALLS: dict[str, tuple[str, ...]] = {
     "on_end": (),
 }
 """Arguments of each method."""
+
+RULES = {name: "int(argument)" if name == "pacing_gain" else "argument" for name in bbr3_methods()}
+"""Argument of each rule of `fullpipe.Bbr3`, a method with one number and one value."""
 
 PLAIN = ("signal", "cwnd", "ssthresh")
 """Arguments that are numbers; others are structs."""
@@ -116,6 +121,9 @@ def compile_class(kind: type, name: str, fields: Table, asking: Mapping[CodeType
     )
 
     def entry(method: str) -> Any:
+        if issubclass(kind, Bbr3):
+            signature = types.int32(types.CPointer(own), types.float64, types.CPointer(types.float64))
+            return cfunc(signature)(_rule_entry(method, carray))
         told = CALLS[method]
         numbers = {"signal": types.int64, "cwnd": types.float64, "ssthresh": types.float64}
         arguments = [numbers[what] if what in PLAIN else types.CPointer(records[what]) for what in told]
@@ -123,7 +131,8 @@ def compile_class(kind: type, name: str, fields: Table, asking: Mapping[CodeType
         return cfunc(signature)(_entry(method, told, carray))
 
     try:
-        entries = {method: entry(method) for method in CALLS if method in methods}
+        called = RULES if issubclass(kind, Bbr3) else CALLS
+        entries = {method: entry(method) for method in called if method in methods}
     except Exception as error:  # Numba raises its own, and what its parts stumble over
         why = (
             _reason(str(error), kind, asking or {})
@@ -207,8 +216,17 @@ def _entry(method: str, told: tuple[str, ...], carray: Any) -> Callable[..., int
     """Function for the engine; it returns 0 if the method raises."""
     # By text: Numba compiles no function whose method's name is a value.
     arguments = ", ".join(what if what in PLAIN else f"carray({what}, 1)[0]" for what in told)
-    call = f"carray(state, 1)[0].{method}({arguments})"
-    code = f"def entry({', '.join(('state', *told))}):\n try:\n  {call}\n except Exception:\n  return 0\n return 1\n"
+    return _function(("state", *told), f"carray(state, 1)[0].{method}({arguments})", carray)
+
+
+def _rule_entry(method: str, carray: Any) -> Callable[..., int]:
+    """Function for the engine that writes the value of a rule; it returns 0 if the method raises."""
+    call = f"carray(value, 1)[0] = carray(state, 1)[0].{method}({RULES[method]})"
+    return _function(("state", "argument", "value"), call, carray)
+
+
+def _function(arguments: tuple[str, ...], call: str, carray: Any) -> Callable[..., int]:
+    code = f"def entry({', '.join(arguments)}):\n try:\n  {call}\n except Exception:\n  return 0\n return 1\n"
     space: Tree = {"carray": carray}
     exec(code, space)
     made: Callable[..., int] = space["entry"]

@@ -2,7 +2,7 @@
 //! spurious loss the state before it is restored.
 
 use super::marks::Marks;
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rule, Bbr3Rules};
 use crate::parts::number::{float, max};
 use crate::time::Nanos;
 use crate::{Flow, Lost};
@@ -68,7 +68,7 @@ impl Congestion {
     }
 }
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// UpdateLatestDeliverySignals (section 5.5.10.3); returns loss_round_start.
     pub(super) fn update_latest_delivery_signals(&mut self, news: &Bbr3AckEvent) -> bool {
         if self.settings.constants.linux && !news.tells_of_a_rate() {
@@ -125,13 +125,20 @@ impl Bbr3 {
     fn lower_bounds_for_loss(&mut self) {
         self.init_inflight_shortterm();
         let beta = self.settings.constants.beta;
-        let inflight = self.whole(beta * self.model.inflight_shortterm);
+        let inflight = self.inflight_after_loss(self.model.inflight_shortterm);
         let (model, latest) = (&mut self.model, &self.congestion);
         if model.bw_shortterm.is_infinite() {
             model.bw_shortterm = model.max_bw();
         }
-        model.bw_shortterm = latest.bw_latest.max(beta * model.bw_shortterm);
+        let bw = self.rules.apply(Bbr3Rule::BwAfterLoss, model.bw_shortterm, beta * model.bw_shortterm);
+        model.bw_shortterm = latest.bw_latest.max(bw);
         model.inflight_shortterm = latest.inflight_latest.max(inflight);
+    }
+
+    /// Beta times an amount in flight (sections 5.5.10.2 and 5.5.10.3).
+    fn inflight_after_loss(&self, inflight: f64) -> f64 {
+        let beta = self.settings.constants.beta;
+        self.whole(self.rules.apply(Bbr3Rule::InflightAfterLoss, inflight, beta * inflight))
     }
 
     /// InitLowerBounds for the amount in flight.
@@ -147,7 +154,8 @@ impl Bbr3 {
         if !self.settings.selective_acks {
             return lost > 0.0;
         }
-        lost > self.whole(tx_in_flight * self.settings.constants.loss_threshold)
+        let tolerated = tx_in_flight * self.settings.constants.loss_threshold;
+        lost > self.whole(self.rules.apply(Bbr3Rule::ToleratedLoss, tx_in_flight, tolerated))
     }
 
     /// HandleLostPacket.
@@ -194,7 +202,7 @@ impl Bbr3 {
         self.probe.was_too_high = true;
         self.probe.is_sample = false;
         if !is_app_limited {
-            let least = self.whole(self.target_inflight() * self.settings.constants.beta);
+            let least = self.inflight_after_loss(self.target_inflight());
             self.model.inflight_longterm = tx_in_flight.max(least);
             self.model.has_changed = true;
         }

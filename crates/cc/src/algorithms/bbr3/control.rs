@@ -2,7 +2,7 @@
 
 use super::linux::MOST_EXTRA_S;
 use super::params::Constants;
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rule, Bbr3Rules};
 use crate::Start;
 use crate::parts::number::{float, max, min};
 use crate::time::{Nanos, seconds};
@@ -17,16 +17,17 @@ pub(super) struct Bounds {
 }
 
 /// InitPacingRate (section 5.6.2), segments a second; `rtt` is for a connection without a sample from its handshake.
-pub(super) fn initial_pacing_rate(start: &Start, constants: &Constants, rtt: Nanos) -> f64 {
+pub(super) fn initial_pacing_rate(start: &Start, constants: &Constants, rtt: Nanos, rules: &impl Bbr3Rules) -> f64 {
     let margin = if constants.linux { constants.paced_fraction } else { 1.0 };
-    let gain = constants.pacing_gains[Bbr3Phase::Startup as usize] * margin;
+    let gain = rules.apply(Bbr3Rule::PacingGain, 0.0, constants.pacing_gains[Bbr3Phase::Startup as usize]) * margin;
     gain * start.window / seconds(start.rtt.filter(|&rtt| rtt > 0).unwrap_or(rtt))
 }
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// BBR.pacing_gain.
     pub(super) fn pacing_gain(&self) -> f64 {
-        self.settings.constants.pacing_gains[self.phase as usize]
+        let gain = self.settings.constants.pacing_gains[self.phase as usize];
+        self.rules.apply(Bbr3Rule::PacingGain, self.phase.number(), gain)
     }
 
     /// BBR.cwnd_gain.

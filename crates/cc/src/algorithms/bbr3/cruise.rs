@@ -1,8 +1,8 @@
 //! ProbeBW_CRUISE (section 5.3.3.2): as fast as the path delivers, until it is time to probe.
 
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rules};
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// StartProbeBW_CRUISE.
     pub(super) fn start_cruise(&mut self) {
         if self.settings.constants.linux {

@@ -1,10 +1,10 @@
 //! ProbeBW_DOWN (section 5.3.3.1): a little slower than the path delivers, until the queue is gone and there is headroom.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rules};
 use crate::parts::number::max;
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// StartProbeBW_DOWN.
     #[inline(never)]
     pub(super) fn start_down(&mut self, now: super::Nanos) {

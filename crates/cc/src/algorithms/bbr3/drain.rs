@@ -1,8 +1,8 @@
 //! Drain (section 5.3.2): slowly, until the queue that Startup has built is gone.
 
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rules};
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// EnterDrain.
     pub(super) fn enter_drain(&mut self) {
         self.enter(Bbr3Phase::Drain);

@@ -1,7 +1,7 @@
 //! Rules of Linux only: whole segments, and states that end by the amount in flight at the next departure. Written from the behavior of
 //! the module (github.com/google/bbr, branch v3).
 
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rules};
 use crate::parts::number::{max, min, seconds};
 use crate::time::{Nanos, SECOND};
 
@@ -11,7 +11,7 @@ const HALVING: Nanos = 512_000;
 /// extra_acked is at most bw times this time in seconds.
 pub(super) const MOST_EXTRA_S: f64 = 0.1;
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// Whole segments, rounded down; the draft's are fractions.
     pub(super) fn whole(&self, segments: f64) -> f64 {
         if self.settings.constants.linux { libm::floor(segments) } else { segments }

@@ -1,6 +1,6 @@
 //! Linux' answer to marks (ECN), where min_rtt is at most 5 ms. The draft has none.
 
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rules};
 use crate::time::{MILLISECOND, Nanos};
 
 /// The gain of alpha, the part of inflight_shortterm that a round of nothing but marks takes, and the part of a round that is too much; in
@@ -57,7 +57,7 @@ impl Marks {
     }
 }
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// Counts them, and looks at a round's where the next one starts.
     pub(super) fn update_marks(&mut self, news: &Bbr3AckEvent) {
         let marks = &mut self.congestion.marks;

@@ -98,6 +98,7 @@ mod params_tests;
 mod probe_bw;
 mod probe_rtt;
 mod refill;
+mod rules;
 mod startup;
 #[cfg(test)]
 mod tests;
@@ -110,11 +111,13 @@ use crate::time::{Nanos, seconds};
 use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
 use congestion::{Congestion, Undo};
 use control::Bounds;
+use core::fmt::Display;
 use model::Bbr3Model;
 use params::Constants;
 pub use params::{Bbr3Params, Bbr3Variant};
 use probe_bw::Probe;
 use probe_rtt::ProbeRtt;
+pub use rules::{Bbr3Rule, Bbr3Rules, DraftRules};
 use startup::Bbr3FullPipe;
 
 /// BBRv3.
@@ -183,7 +186,7 @@ impl Bbr3Phase {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C, align(64))]
-pub struct Bbr3 {
+pub struct Bbr3<R = DraftRules> {
     model: Bbr3Model,
     /// C.cwnd, segments.
     cwnd: f64,
@@ -209,6 +212,7 @@ pub struct Bbr3 {
     drain_start_round: u32,
     random: SplitMix64,
     undo: Undo,
+    rules: R,
 }
 
 /// Constants of the connection, and facts about its sender.
@@ -306,10 +310,17 @@ impl Bbr3AckEvent {
 impl Bbr3 {
     /// BBRv3 that begins in Startup (OnInit).
     pub fn controller(params: &Params, start: impl Into<Start>) -> Bbr3 {
+        Bbr3::with_rules(params, start, DraftRules)
+    }
+}
+
+impl<R: Bbr3Rules> Bbr3<R> {
+    /// BBRv3 with rules of the caller.
+    pub fn with_rules(params: &Params, start: impl Into<Start>, rules: R) -> Bbr3<R> {
         let start = start.into();
         let segment_bytes = start.segment_bytes.max(1);
         let (constants, initial_rtt) = Constants::new(params, segment_bytes);
-        let first_rate = control::initial_pacing_rate(&start, &constants, initial_rtt);
+        let first_rate = control::initial_pacing_rate(&start, &constants, initial_rtt, &rules);
         let linux = constants.linux;
         let settings =
             Settings { constants, selective_acks: start.selective_acks, segment_bytes, initial_cwnd: start.window };
@@ -332,6 +343,7 @@ impl Bbr3 {
             undo: Undo::default(),
             usage: WindowUsage::default(),
             departure: 0,
+            rules,
         };
         bbr.pace_at(first_rate);
         bbr
@@ -408,7 +420,7 @@ impl Bbr3 {
     }
 }
 
-impl CongestionControl for Bbr3 {
+impl<R: Bbr3Rules> CongestionControl for Bbr3<R> {
     fn cwnd(&self) -> f64 {
         self.cwnd
     }
@@ -492,6 +504,10 @@ impl CongestionControl for Bbr3 {
     /// The window that was is remembered here.
     fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {
         self.handle_spurious_loss();
+    }
+
+    fn fault(&self) -> Option<&dyn Display> {
+        self.rules.fault()
     }
 
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {

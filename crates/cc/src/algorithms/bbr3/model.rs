@@ -1,6 +1,6 @@
 //! The model of the path (section 5.5): rounds, bandwidth, round trip and aggregation.
 
-use super::{Bbr3, Bbr3AckEvent};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Rules};
 use crate::parts::number::{max, min, seconds};
 use crate::parts::{RecentMax, WindowedMax};
 use crate::time::Nanos;
@@ -170,7 +170,7 @@ impl Aggregation {
     }
 }
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// UpdateMaxBw (section 5.5.5), UpdateRound included.
     pub(super) fn update_max_bw(&mut self, news: &Bbr3AckEvent) {
         self.model.update_round(news, self.settings.constants.linux);

@@ -1,6 +1,6 @@
 //! Rules common to the four ProbeBW states (section 5.3.3.9): the time to probe, and the long term as a probe's ACKs show it.
 
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rule, Bbr3Rules};
 use crate::parts::number::{float, max, min};
 use crate::time::Nanos;
 
@@ -53,7 +53,7 @@ impl Default for Probe {
     }
 }
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// CheckStartupDone, CheckDrainDone and UpdateProbeBWCyclePhase.
     #[inline(always)]
     pub(super) fn update_probe_bw_cycle_phase(&mut self, news: &Bbr3AckEvent) {
@@ -102,7 +102,9 @@ impl Bbr3 {
     pub(super) fn pick_probe_wait(&mut self) {
         self.probe.rounds_since = self.random.below(2);
         let constants = &self.settings.constants;
-        self.probe.wait = constants.probe_wait + (constants.probe_wait_random * self.random.unit()) as Nanos;
+        let random = self.random.unit();
+        let wait = constants.probe_wait + (constants.probe_wait_random * random) as Nanos;
+        self.probe.wait = self.rules.apply(Bbr3Rule::ProbeWait, random, wait as f64) as Nanos;
     }
 
     /// AdaptLongTermModel at the start of a round: ACKs begin or cease to show a probe. Returns whether it has decided on a state.

@@ -1,7 +1,7 @@
 //! ProbeRTT (section 5.3.4): half a BDP in flight for 200 ms and a round, so that the queue empties and the round trip shows.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rules};
 use crate::time::Nanos;
 
 /// When the round trip is probed for.
@@ -26,7 +26,7 @@ impl ProbeRtt {
     }
 }
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// CheckProbeRTT (section 5.3.4.3).
     pub(super) fn check_probe_rtt(&mut self, news: &Bbr3AckEvent, expired: bool) {
         if self.phase != Bbr3Phase::ProbeRtt && expired && !self.usage.idle_restart {

@@ -1,9 +1,9 @@
 //! ProbeBW_REFILL (section 5.3.3.3): a round at full bandwidth, so that the probe that follows begins with a full pipe.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rules};
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// StartProbeBW_REFILL.
     #[inline(never)]
     pub(super) fn start_refill(&mut self) {

@@ -1,6 +1,6 @@
 //! Startup (section 5.3.1): twice as fast every round, until the rate of delivery grows no more or much is lost.
 
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rules};
 
 /// The estimator of a full pipe, which ProbeBW_UP has too.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +21,7 @@ impl Bbr3FullPipe {
     }
 }
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// EnterStartup.
     pub(super) fn enter_startup(&mut self) {
         self.enter(Bbr3Phase::Startup);

@@ -2,9 +2,9 @@
 //! probe has met its bound, is reached.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, Bbr3Rules};
 
-impl Bbr3 {
+impl<R: Bbr3Rules> Bbr3<R> {
     /// StartProbeBW_UP.
     #[inline(never)]
     pub(super) fn start_up(&mut self, news: &Bbr3AckEvent) {
