@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, Program
 from fullpipe.errors import InputError
 from fullpipe.lessons import Lesson, lesson, lessons, read
-from fullpipe.lessons.sheets import key, sheet, sheet_names
+from fullpipe.lessons.sheets import command, key, sheet, sheet_names
 from fullpipe.scenario import Scenario
 
 every_lesson = pytest.mark.parametrize("one", lessons(), ids=lambda one: one.name)
@@ -39,6 +42,40 @@ def test_the_sheet_has_space_and_the_key_has_values() -> None:
         assert hidden in for_teachers
         assert hidden not in for_students
     assert for_students.count('class="line"') >= len(one.tasks)
+
+
+def test_commands_of_the_key_print_its_values(program: Program, tmp_path: Path) -> None:
+    """Each task of one lesson, with and without changes; a form of `read` is a line of Python."""
+    one = lesson("fairness")
+    (tmp_path / "3-fairness.toml").write_text(one.scenario, encoding="utf-8")
+    for task in one.tasks:
+        name, *arguments = shlex.split(command(one, task))
+        assert name == "fullpipe"
+        assert task.value.removesuffix(" %") in program(*arguments).stdout
+    first = lesson("slow-start").tasks[0]
+    name, _, code = shlex.split(command(lesson("slow-start"), first))
+    assert name == "python"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == first.value
+
+
+def test_the_key_has_the_commands_and_the_plots_of_the_lesson() -> None:
+    text = key(lesson("fairness"))
+    assert text.count("<svg") == 2
+    assert "Window against window" in text
+    assert "fullpipe run 3-fairness.toml --columns groups.second.share" in text
+    assert key(lesson("sawtooth")).count("<svg") == 1
+
+
+def test_sheets_have_the_address_of_the_playground(program: Program, tmp_path: Path) -> None:
+    assert "https://x.org/p.html#lesson=l4s" in sheet(lesson("l4s"), "https://x.org/p.html")
+    for arguments, said in (
+        (["--sheets", str(tmp_path / "s"), "--address", "x.org"], "must begin with http:// or https://, got 'x.org'"),
+        (["--address", "https://x.org"], "--address requires --sheets"),
+    ):
+        done = program("bench", *arguments)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert said in done.stderr
+    assert not (tmp_path / "s").exists()
 
 
 def test_each_lesson_has_a_sheet_and_a_key() -> None:

@@ -22,9 +22,14 @@ __all__ = ["command"]
 @click.command("bench")
 @click.argument("file", required=False, shell_complete=files)
 @click.option("--out", metavar="PAGE", help="Write the page to this file instead of opening it.")
-@click.option("--lesson", metavar="NAME", help="Open a lesson, e.g. slow-start.")
+@click.option(
+    "--lesson",
+    metavar="NAME",
+    help="Open a lesson: slow-start, sawtooth, fairness, bufferbloat, aqm-ecn, rtt-unfairness, bbr-phases, or l4s.",
+)
 @click.option("--sheets", metavar="DIR", help="Write exercise sheets and keys of all lessons into DIR (HTML to print).")
-def command(file: str | None, out: str | None, lesson: str | None, sheets: str | None) -> None:
+@click.option("--address", metavar="URL", help="Address of your playground, which --sheets prints on each sheet.")
+def command(file: str | None, out: str | None, lesson: str | None, sheets: str | None, address: str | None) -> None:
     """Open the playground in the browser, with the scenario in FILE if you give one.
 
     The page is one file. It needs no server and no network, so that you can copy and send it. It has eight lessons for
@@ -35,10 +40,12 @@ def command(file: str | None, out: str | None, lesson: str | None, sheets: str |
         others = [name for name, value in given.items() if value is not None and name != one]
         if given[one] is not None and others:
             raise InputError(f"{one} conflicts with {others[0]}")
+    if address is not None and sheets is None:
+        raise InputError("--address requires --sheets")
     if sheets is not None:
         from fullpipe.lessons.sheets import write_sheets
 
-        for written in write_sheets(sheets):
+        for written in write_sheets(sheets, address):
             click.echo(written)
         return
     fragment = "" if lesson is None else f"#lesson={lesson_of(lesson).name}"

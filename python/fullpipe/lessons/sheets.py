@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -10,45 +11,98 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fullpipe._util.files import check_directory
-from fullpipe.lessons import Lesson, lessons
+from fullpipe._util.text import quoted
+from fullpipe.errors import InputError
+from fullpipe.lessons import Lesson, Task, lessons
+from fullpipe.plots.draw import drawn
+from fullpipe.plots.series import phase_plot, run_plot
+from fullpipe.plots.spec import Plot
 
-__all__ = ["key", "sheet", "sheet_names", "write_sheets"]
+__all__ = ["command", "key", "sheet", "sheet_names", "write_sheets"]
 
 
-def write_sheets(directory: str | os.PathLike[str]) -> list[Path]:
-    """Writes ``NUMBER-NAME.html`` and ``NUMBER-NAME-key.html`` of each lesson into a directory, and returns the files.
+def write_sheets(directory: str | os.PathLike[str], address: str | None = None) -> list[Path]:
+    """Writes ``NUMBER-NAME.html``, ``NUMBER-NAME-key.html``, and the scenario ``NUMBER-NAME.toml`` of each lesson into
+    a directory, and returns the files.
+
+    Args:
+        directory: The directory, which is made if it is missing.
+        address: Address of the playground for the sheets; None for sheets without one.
 
     Raises:
-        InputError: The directory can't be written.
+        InputError: The directory can't be written, or the address is none of a web page.
     """
     check_directory(str(directory))
-    pages = [write(lesson) for lesson in lessons() for write in (sheet, key)]
+    if address is not None and not address.startswith(("http://", "https://")):
+        raise InputError(f"address must begin with http:// or https://, got {quoted(address)}")
+    pages = [
+        text
+        for lesson in lessons()
+        for text in (sheet(lesson, address), key(lesson, address), lesson.scenario.lstrip())
+    ]
     place = Path(directory)
     place.mkdir(parents=True, exist_ok=True)
-    files = [place / name for name in sheet_names()]
+    files = [place / name for lesson in lessons() for name in (*_pages(lesson), f"{_stem(lesson)}.toml")]
     for file, page in zip(files, pages, strict=True):
         file.write_text(page, encoding="utf-8")
     return files
 
 
 def sheet_names() -> list[str]:
-    """Names of the files: the sheet and the key of each lesson."""
-    return [f"{lesson.number}-{lesson.name}{end}.html" for lesson in lessons() for end in ("", "-key")]
+    """Names of the pages: the sheet and the key of each lesson."""
+    return [name for lesson in lessons() for name in _pages(lesson)]
 
 
-def sheet(lesson: Lesson) -> str:
+def sheet(lesson: Lesson, address: str | None = None) -> str:
     """HTML of the exercise sheet: question, tasks with space for values, and hint."""
-    return _environment().get_template("sheet.html").render(lesson=lesson, key=False)
+    return _environment().get_template("sheet.html").render(lesson=lesson, key=False, address=address)
 
 
-def key(lesson: Lesson) -> str:
-    """HTML of the key: values of the tasks, answer, and a plot of the scenario's run."""
+def key(lesson: Lesson, address: str | None = None) -> str:
+    """HTML of the key: values of the tasks, each with its command; answer, and plots of the scenario's run."""
+    result = lesson.run()
+    plots = [run_plot(result.sampled())]
+    if lesson.phase_plot:
+        plots.append(phase_plot(result.sampled()))
+    return (
+        _environment()
+        .get_template("sheet.html")
+        .render(
+            lesson=lesson,
+            key=True,
+            address=address,
+            plots=[Markup(_svg(plot)) for plot in plots],  # of matplotlib, which escapes names
+            commands=[command(lesson, task) for task in lesson.tasks],
+            file=f"{_stem(lesson)}.toml",
+        )
+    )
+
+
+def command(lesson: Lesson, task: Task) -> str:
+    """Command that prints the value of a task. It runs beside the scenario of the lesson."""
+    if " " in task.reads:
+        number = lesson.tasks.index(task)
+        one = f"one = lesson('{lesson.name}')"
+        code = f"from fullpipe.lessons import lesson; {one}; print(one.measure(one.tasks[{number}]))"
+        return f'python -c "{code}"'
+    changes = [each for path, value in task.set.items() for each in ("--set", f"{path}={value}")]
+    return shlex.join(["fullpipe", "run", f"{_stem(lesson)}.toml", *changes, "--columns", task.reads])
+
+
+def _stem(lesson: Lesson) -> str:
+    return f"{lesson.number}-{lesson.name}"
+
+
+def _pages(lesson: Lesson) -> list[str]:
+    return [f"{_stem(lesson)}{end}.html" for end in ("", "-key")]
+
+
+def _svg(plot: Plot) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "plot.svg"
-        lesson.run().plot(file, style="paper-wide")
-        drawn = file.read_text(encoding="utf-8")
-    plot = Markup(drawn[drawn.index("<svg") :])  # of matplotlib, which escapes names
-    return _environment().get_template("sheet.html").render(lesson=lesson, key=True, plot=plot)
+        drawn(plot, file, "paper-wide" if len(plot.rows) > 1 else "paper")
+        text = file.read_text(encoding="utf-8")
+    return text[text.index("<svg") :]
 
 
 def _environment() -> Environment:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fullpipe.engine.tables import Columns
 
-__all__ = ["Line", "Sampled", "comparison_plot", "flow_series", "link_series", "run_plot"]
+__all__ = ["Line", "Sampled", "comparison_plot", "flow_series", "link_series", "phase_plot", "run_plot"]
 
 FEW = 6
 """Maximum number of flows that have a color each; more flows are drawn thin, with their mean."""
@@ -109,6 +109,39 @@ def run_plot(run: Sampled) -> Plot:
     return plot
 
 
+def phase_plot(run: Sampled) -> Plot:
+    """Window of the second flow against the window of the first, over the whole run, with a line of equal windows.
+
+    Raises:
+        InputError: The run has fewer than two flows.
+    """
+    flows = flow_series(run)
+    if len(flows) < 2:
+        raise InputError("the plot of a window against another requires two flows")
+    first, second = flows[:2]
+    at = dict(zip(first.t_s.tolist(), first.values["cwnd_packets"], strict=True))
+    pairs = [
+        (at[t_s], value)
+        for t_s, value in zip(second.t_s.tolist(), second.values["cwnd_packets"], strict=True)
+        if t_s in at
+    ]
+    plot = Plot.grid(1, width=5.0, height=4.6)
+    (panel,) = plot.panels
+    most = float(np.nanmax(pairs)) if pairs else 1.0
+    panel.line([0, most], [0, most], color="#888888", linestyle="--", linewidth=1)
+    panel.line(
+        [x for x, _ in pairs],
+        [y for _, y in pairs],
+        **(pens([second.algorithm])[0] | {"linewidth": 0.8, "linestyle": "-"}),
+    )
+    if pairs:
+        panel.line([pairs[-1][0]], [pairs[-1][1]], color="#222222", linestyle="none", marker="o", markersize=5)
+    title = axis("cwnd_packets")[0]
+    panel.x.label, panel.y.label = f"{first.label}: {title}", f"{second.label}: {title}"
+    panel.title = "Window against window; dot: the end"
+    return plot
+
+
 def comparison_plot(runs: Mapping[str, Sampled]) -> Plot:
     """Several runs of one scenario: the mean over the flows of each, and two panels per link; of more than
     `MOST_LINKS` links those that the first run uses most. The reverse direction is dashed, as in `run_plot`.
@@ -128,7 +161,7 @@ def comparison_plot(runs: Mapping[str, Sampled]) -> Plot:
     with_flows = any(flows for flows, _ in samples.values())
     shown = [Place("window", more=mean), *of_links, Place("rtt")] if with_flows else of_links
     plot, panels = _panels(first, shown, "bold" if busy else "")
-    looks = pens(_algorithm(name, run) for name, run in runs.items())
+    looks = pens(f"{_algorithm(name, run)} {name}" for name, run in runs.items())
     for look, (name, (flows, every)) in zip(looks, samples.items(), strict=True):
         for panel, column, scale in (("window", "cwnd_packets", 1.0), ("rtt", "rtt_s", 1e3)) if flows else ():
             t_s, values = _mean(flows, column)
