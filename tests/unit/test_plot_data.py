@@ -156,7 +156,9 @@ def test_a_comparison() -> None:
         (TIMES, [0.5, 1, 1.5, 2]),
     ]
     # Neither run is of one algorithm.
-    assert {line.get_color() for line in bold(window)} == {pen("first")["color"]}
+    # Two runs of algorithms that are not built in have a color each.
+    first, second = (line.get_color() for line in bold(window))
+    assert first == pen("first")["color"] != second
 
 
 def bars(axes: Axes) -> dict[str, tuple[list[float], list[float], list[float]]]:
@@ -340,10 +342,21 @@ def test_what_agrees_is_seen_nevertheless() -> None:
         {"mix": "half", "buffer": None, "algorithm": name, "goodput_harm": 0.5, "goodput_harm_ci95": 0.1}
         for name in names
     ]
-    (panel,) = draw(duel_plot(rows)).axes
+    (panel,) = draw(duel_plot(rows, {})).axes
     places = [bars.lines[0].get_xdata()[0] for bars in panel.containers]  # type: ignore[attr-defined]
     assert places == [-0.03, 0.03]
     points = [(rate, 1.0, (name,)) for name in names for rate in (1.0, 2.0)]
     (panel,) = draw(sweep_plot(Across("rate"), "utilization", points, algorithm=0)).axes
     newreno, cubic = (bars.lines[0] for bars in panel.containers)  # type: ignore[attr-defined]
     assert newreno.get_zorder() > cubic.get_zorder()
+
+
+def test_an_axis_of_algorithms_shows_each_run_and_no_line() -> None:
+    points = [(name, value, ()) for name in ("reno", "bbr") for value in (0.5, 0.75, 0.9)]
+    plot = sweep_plot(Across("algorithm", labels=("reno", "bbr")), "utilization", points)
+    runs, means = plot.panels[0].lines
+    assert runs.y.tolist() == [50, 75, 90, 50, 75, 90]
+    assert {round(x) for x in runs.x.tolist()} == {0, 1}
+    assert means.x.tolist() == [0, 1]
+    assert (means.look["linestyle"], runs.label) == ("none", "")
+    assert means.y.tolist() == pytest.approx([215 / 3] * 2)

@@ -71,7 +71,8 @@ def alone(traffic: dict[str, list[Any]] | None = None) -> Result:
 def test_up_to_six_flows_are_told_apart() -> None:
     window = windows(FEW).plot().axes[0]
     lines = [line for line in window.lines if line.get_linewidth() == PLAIN]
-    assert {line.get_color() for line in lines} == {pen("reno")["color"]}
+    assert lines[0].get_color() == pen("reno")["color"]
+    assert len({line.get_color() for line in lines}) == FEW
     assert len({str(line._unscaled_dash_pattern) for line in lines}) == FEW  # type: ignore[attr-defined]
     assert [str(line.get_label()) for line in lines] == [f"reno #{i}" for i in range(FEW)]
 
@@ -195,6 +196,19 @@ def as_pen(look: Look) -> tuple[str, Any]:
     return line.get_color(), line._unscaled_dash_pattern  # type: ignore[attr-defined]
 
 
+def test_variants_of_an_algorithm_have_a_color_and_a_marker_each() -> None:
+    looks = pens(["cubic", "cubic (beta=0.5)", "bbr", "cubic (beta=0.8)", "mine", "yours"], marked=True)
+    assert (looks[0]["color"], looks[2]["color"]) == (pen("cubic")["color"], pen("bbr")["color"])
+    assert len({look["color"] for look in looks}) == len(looks)
+    assert len({look["marker"] for look in (looks[0], looks[1], looks[3])}) == 3
+    # Equal labels are flows of one algorithm: its color tells them from the flows of others.
+    flows = pens(["cubic", "cubic", "bbr", "bbr"])
+    assert [look["color"] for look in flows] == [pen(name)["color"] for name in ("cubic", "cubic", "bbr", "bbr")]
+    assert len({str(look["linestyle"]) for look in flows[:2]}) == 2
+    assert pens(["cubic"] * 2)[0]["color"] != pens(["cubic"] * 2)[1]["color"]
+    assert len(pens(["reno"] * 40)) == 40
+
+
 @pytest.mark.parametrize("order", [("cubic", "reno", "bbr"), ("bbr", "cubic", "reno"), ("reno", "bbr", "cubic")])
 def test_an_algorithm_looks_the_same_whatever_is_beside_it(order: tuple[str, ...]) -> None:
     want = {name: as_pen(pen(name)) for name in order}
@@ -233,7 +247,7 @@ def test_so_it_does_in_the_pictures_of_studies(order: tuple[str, ...]) -> None:
     ]
     swept = [(rate, 1.0, ("1 BDP", name)) for name in order for rate in (1.0, 2.0)]
     plots = [
-        duel_plot(duels),
+        duel_plot(duels, {}),
         sizing_plot(sizes, "buffer", "buffer"),
         curve_plot(tried, "buffer", "buffer"),
         sweep_plot(Across("rate"), "utilization", swept, algorithm=1),

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from fullpipe._util.display import csv_text, json_text
+from fullpipe._util.display import Shown, csv_text, json_text, latex
 from fullpipe.errors import InputError
 from fullpipe.metrics import METRICS, column
 from fullpipe.runs.aggregate import Estimate, verdict
@@ -157,6 +157,15 @@ def test_markdown_latex_and_html_have_the_table() -> None:
     assert "| algorithm | buffer | Goodput (Mbit/s) |" in text
     assert "| reno | small | 11.00 ± 12.71 |" in text
     assert r"reno & small & 11.00 $\pm$ 12.71 \\" in results().to_latex(["goodput_bps"])
+    changes = Shown(
+        "", ("name", "change"), [("a-b", "-1.5 ± 0.2"), ("c", "-"), ("d", "1e-05"), ("e", "2 .. -3")], left=1
+    )
+    assert latex([changes]).splitlines()[4:8] == [
+        r"a-b & $-$1.5 $\pm$ 0.2 \\",
+        r"c & \textendash{} \\",
+        r"d & 1e-05 \\",
+        r"e & 2 .. $-$3 \\",
+    ]
     assert results()._repr_html_().count("<tr>") == 5
 
 
@@ -174,7 +183,10 @@ def test_csv_has_a_row_per_run() -> None:
 def test_a_column_has_one_unit_that_suits_its_values() -> None:
     assert column("goodput_bps", [4.75e9, 60.725e6, None]) == ("Goodput (Gbit/s)", ["4.75", "0.0607", "-"])
     assert column("mean_rtt_s", [0.0031, 0.0878]) == ("Mean RTT (ms)", ["3.1", "87.8"])
-    assert column("loss_rate", [0.00125], [0.001]) == ("Loss (%)", ["0.125 ± 0.1"])
+    assert column("loss_rate", [0.00125], [0.001]) == ("Loss (%)", ["0.125 ± 0.100"])
+    # A time below 0.1 s beside longer ones, and intervals with the decimals of their values.
+    assert column("mean_rtt_s", [0.0216, 1.28], [0.0004, 0.83]) == ("Mean RTT (ms)", ["21.6 ± 0.4", "1,280.0 ± 830.0"])
+    assert column("goodput_bps", [12e6, 0.5e6], [1e6, 0.04e6]) == ("Goodput (Mbit/s)", ["12.00 ± 1.00", "0.50 ± 0.04"])
     assert column("goodput_bps", [2e5, -1e3], signed=True) == ("Goodput (Mbit/s)", ["+0.20", "-0.001"])
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from fullpipe._cli.output import algorithms_in, algorithms_option, progress_bar, resumable, warn, words
 from fullpipe._cli.results import Output, Placement, engine_options, output_options, placement
 from fullpipe._cli.scenarios import load, scenario_options
-from fullpipe.experiments.duel import duel
+from fullpipe.experiments.duel import duel, labels_of
 from fullpipe.runs.engines import ENGINES
 
 __all__ = ["command"]
@@ -43,6 +45,12 @@ def command(
     """
     names = algorithms_in(algorithms)
     scenario = load(file, settings, duration)
+    if output.columns is not None:
+        shares = [f"groups.{label}.share" for label in labels_of(names)]
+        output = replace(
+            output,
+            columns=[each for name in output.columns for each in (shares if name == "share" else [name])],
+        )
     output = output.check(scenario, groups=False)
     warn(scenario)
     with resumable(click.get_current_context(), output.out), progress_bar(file, "runs") as progress:

@@ -13,6 +13,7 @@ from fullpipe._cli.output import kernel_option, note, print_json, show, words
 from fullpipe._util.display import FORMATS, Outcome, Shown, csv_of, csv_text, latex, markdown
 from fullpipe._util.files import check_directory, check_free, check_picture
 from fullpipe.engine.memory import parse_bytes
+from fullpipe.plots.looks import STYLES, Style
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,7 @@ class Deliverable(Protocol):
     def runs(self) -> pa.Table:
         """A row per run."""
 
-    def plot(self, path: str) -> object:
+    def plot(self, path: str, *, style: Style = "screen") -> object:
         """Plots into a file."""
 
     def save(self, directory: str) -> None:
@@ -69,12 +70,14 @@ class Output:
         columns: Metrics of tables; None for the usual ones.
         plot: File of the plot.
         out: Directory of the files.
+        style: Style of the plot.
     """
 
     format: str
     columns: list[str] | None
     plot: str | None
     out: str | None
+    style: Style = "screen"
 
     def check(
         self,
@@ -118,7 +121,7 @@ class Output:
             parts: Tables and lines to print instead of `Deliverable.shown`.
         """
         if self.plot is not None:
-            what.plot(self.plot)
+            what.plot(self.plot, style=self.style)
         if self.out is not None and not saved:
             what.save(self.out)
         self.print(what, parts)
@@ -138,6 +141,12 @@ class Output:
         else:
             _print_shown(self.format, what.shown(self.columns) if parts is None else parts)
 
+
+style_option = click.option(
+    "--style",
+    type=click.Choice(STYLES),
+    help="Style of --plot: for screens, or for one or both columns of a paper.  [default: screen]",
+)
 
 COLUMNS = "Metrics to show, separated by commas, e.g. goodput_bps or groups.call.p99_rtt_s."
 
@@ -193,19 +202,22 @@ def output_options(plot: str | None, out: str, *, columns: str = COLUMNS) -> Cal
     def decorate(command: Command) -> Command:
         @wraps(command)
         def call(*arguments: object, **given: object) -> object:
-            columns = given.pop("columns")
+            columns, style = given.pop("columns"), given.pop("style", None)
+            if style is not None and given["plot_file"] is None:
+                raise click.UsageError("--style requires --plot")
             output = Output(
                 str(given.pop("form")),
                 words(str(columns)) if columns is not None else None,
                 cast("str | None", given.pop("plot_file", None)),
                 cast("str | None", given.pop("out")),
+                cast("Style", style or "screen"),
             )
             return command(*arguments, output=output, **given)
 
         call = format_options(call)
         options = [
             click.option("--columns", metavar="M,M", help=columns),
-            *([click.option("--plot", "plot_file", metavar="FILE", help=plot)] if plot else []),
+            *([click.option("--plot", "plot_file", metavar="FILE", help=plot), style_option] if plot else []),
             click.option("--out", metavar="DIR", help=out),
         ]
         for option in reversed(options):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -135,11 +136,21 @@ def latex(parts: Iterable[Shown | str]) -> str:
 
 def _latex(table: Shown) -> str:
     sides = "".join("l" if i < table.left else "r" for i in range(len(table.columns)))
-    rows = [" & ".join(map(_escaped, row)) + r" \\" for row in (table.columns, *table.rows)]
+    head = " & ".join(map(_escaped, table.columns)) + r" \\"
+    rows = [head, *(_latex_row(row, table.left) for row in table.rows)]
     body = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule"]
     title = [f"% {table.title}"] if table.title else []
     return "\n".join([*title, *body, r"\end{tabular}", ""])
 
+
+def _latex_row(row: Sequence[str], left: int) -> str:
+    """A row of text and numbers: a number has the minus of mathematics, and no value is a dash."""
+    numbers = [r"\textendash{}" if cell == "-" else MINUS.sub("$-$", _escaped(cell)) for cell in row[left:]]
+    return " & ".join([*map(_escaped, row[:left]), *numbers]) + r" \\"
+
+
+MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
+"""Hyphen in front of a number."""
 
 ESCAPES = {"\\": r"\textbackslash{}", "±": r"$\pm$", "√": r"$\surd$", "µ": r"\textmu{}", "~": r"\textasciitilde{}"}
 ESCAPES |= {"<": r"\textless{}", ">": r"\textgreater{}"}

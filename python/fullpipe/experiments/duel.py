@@ -109,7 +109,7 @@ def duel(
     check_engines([engine], kernel)
     sides = [as_algorithm(one) for one in algorithms]
     scenario = Scenario.of(scenario)
-    labels = [one if isinstance(one, str) else with_params(one) for one in sides]
+    labels = labels_of(sides)
     if len(labels) != 2 or labels[0] == labels[1]:
         raise InputError(f"a duel requires two different algorithms, got {listed(labels)}")
     check_seeds(seeds)
@@ -140,6 +140,11 @@ def duel(
         if out is not None:
             outcome.save(out)
     return outcome
+
+
+def labels_of(algorithms: Sequence[str | Mapping[str, object]]) -> list[str]:
+    """Names of the groups of flows: an algorithm's name, with its parameters."""
+    return [one if isinstance(one, str) else with_params(one) for one in algorithms]
 
 
 FULL = name_of(full)
@@ -282,7 +287,7 @@ class Duel(Results):
     def _own_plot(self, _: str | None) -> Plot:
         from fullpipe.plots.duel import duel_plot
 
-        return duel_plot(self.rows())
+        return duel_plot(self.rows(), MIXES)
 
     def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
         """Tables that the program prints.
@@ -302,7 +307,7 @@ class Duel(Results):
                 column(
                     name,
                     [row[name] for row in chosen],
-                    [row.get(f"{name}_ci95") if name in PAIRED else None for row in chosen],
+                    [row.get(f"{name}_ci95") for row in chosen],
                 )
                 for name in MEASURED
             ]

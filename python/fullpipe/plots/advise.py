@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fullpipe.metrics import axis
-from fullpipe.plots.looks import Look, setting_pens
+from fullpipe.plots.looks import MARKERS, Look, setting_pens
 from fullpipe.plots.size import front
 from fullpipe.plots.spec import Plot, label
 from fullpipe.runs.aggregate import Estimate
 
 __all__ = ["advice_plot"]
-
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-"""Marks, so that queues differ without color too."""
 
 WIDE = 10
 """Ratio of the greatest and the least delay above which the axis is logarithmic."""

@@ -16,6 +16,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, ScalarForm
 from fullpipe._util.files import check_picture, staged_file
 from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
+from fullpipe.plots.looks import STYLES, Style
 from fullpipe.plots.spec import Area, Axis, Bars, Line, Note, Panel, Plot, Rule, Span
 
 if TYPE_CHECKING:
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["STYLE", "STYLES", "Drawing", "Style", "drawn", "figure", "write"]
-
-Style = Literal["screen", "paper", "paper-wide"]
-"""Look of a plot. "paper" is 3.4 in wide, one column of a two-column paper, or 7 in where panels are side by side;
-"paper-wide" is 7 in wide."""
-
-STYLES: tuple[Style, ...] = ("screen", "paper", "paper-wide")
 
 PROCESS_SETTINGS = ("backend", "date.epoch", "docstring.", "figure.max_open_warning", "figure.raise_window")
 """Beginnings of the settings of matplotlib that belong to the process, not to a plot."""

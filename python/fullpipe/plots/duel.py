@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fullpipe._util.plain import Table
 from fullpipe.metrics import axis
@@ -15,11 +15,12 @@ BESIDE = 0.06
 """Distance between the points of one buffer, so that no interval hides another."""
 
 
-def duel_plot(rows: Sequence[Table]) -> Plot:
+def duel_plot(rows: Sequence[Table], titles: Mapping[str, str]) -> Plot:
     """A panel per mix: the harm to each algorithm's goodput, with 95 % confidence intervals.
 
     Args:
         rows: Rows of `Duel.rows`.
+        titles: Titles of the mixes.
     """
     mixes, buffers, algorithms = (
         list(dict.fromkeys(row[key] for row in rows)) for key in ("mix", "buffer", "algorithm")
@@ -37,7 +38,7 @@ def duel_plot(rows: Sequence[Table]) -> Plot:
                 **(look | {"markersize": 4}),
                 label=f"to {label(algorithm)}",
             )
-        panel.title = mix
+        panel.title = titles.get(mix, mix)
         panel.x.name(range(len(buffers)), ("as it is" if each is None else label(each) for each in buffers))
         panel.x.limits = (-0.5, len(buffers) - 0.5)
         panel.x.label = "Buffer"

@@ -6,11 +6,23 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from fullpipe._util.plain import Tree
 
-__all__ = ["COLOURS", "LOOKS", "Look", "link_pen", "pen", "pens", "properties", "setting_pens"]
+__all__ = [
+    "COLOURS",
+    "LOOKS",
+    "MARKERS",
+    "STYLES",
+    "Look",
+    "Style",
+    "link_pen",
+    "pen",
+    "pens",
+    "properties",
+    "setting_pens",
+]
 
 LOOKS: Tree = json.loads(files("fullpipe.plots").joinpath("looks.json").read_text(encoding="utf-8"))
 """``colours`` by name, each light (on white) and dark; ``algorithms`` with a color, a dash, and a marker each, and
@@ -20,6 +32,15 @@ of lines and gaps in pixels; ``links`` for the colors of links.
 
 COLOURS = tuple(str(shades["light"]) for shades in LOOKS["colours"].values())
 """Colors for settings and kinds of traffic; an algorithm has its own (`pen`)."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""Markers of variants and of settings."""
+
+Style = Literal["screen", "paper", "paper-wide"]
+"""Look of a plot. "paper" is 3.4 in wide, one column of a two-column paper, or 7 in where panels are side by side;
+"paper-wide" is 7 in wide."""
+
+STYLES: tuple[Style, ...] = ("screen", "paper", "paper-wide")
 
 PIXELS_A_POINT = 2.0
 """Pixels per line width in the lengths of a dash."""
@@ -55,14 +76,27 @@ def pen(algorithm: str, *, marked: bool = False, repeated: int = 0) -> Look:
 
 
 def pens(labels: Iterable[str], *, marked: bool = False) -> list[Look]:
-    """A `pen` for each label. A label begins with the name of an algorithm; a space and its settings may follow."""
+    """A `pen` for each label. A label begins with the name of an algorithm; a space and its settings may follow.
+
+    Variants of one algorithm, which have different labels, get a color and a marker each: the first one has those of
+    the algorithm. Equal labels keep the color, unless all labels are equal.
+    """
+    labels = list(labels)
+    names = [label.partition(" ")[0] for label in labels]
+    algorithms = [name if name in LOOKS["algorithms"] else "" for name in names]
+    first = {algorithm: pen(algorithm, marked=marked) for algorithm in algorithms}
+    colours = iter(colour for colour in COLOURS if all(colour != look["color"] for look in first.values()))
     seen: Counter[str] = Counter()
     found = []
-    for label in labels:
-        name = label.partition(" ")[0]
-        algorithm = name if name in LOOKS["algorithms"] else ""
-        found.append(pen(algorithm, marked=marked, repeated=seen[algorithm]))
+    for i, (label, algorithm) in enumerate(zip(labels, algorithms, strict=True)):
+        look = pen(algorithm, marked=marked, repeated=seen[algorithm])
+        if seen[algorithm] and (label not in labels[:i] or len(set(labels)) == 1):
+            look["color"] = next(colours, look["color"])
+            if marked:
+                others = [marker for marker in MARKERS if marker != look["marker"]]
+                look["marker"] = others[(seen[algorithm] - 1) % len(others)]
         seen[algorithm] += 1
+        found.append(look)
     return found
 
 

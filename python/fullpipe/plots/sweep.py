@@ -9,7 +9,7 @@ from typing import Any
 
 from fullpipe.metrics import axis, metric
 from fullpipe.plots.looks import Look, pens, setting_pens
-from fullpipe.plots.spec import Plot, label
+from fullpipe.plots.spec import Panel, Plot, label
 from fullpipe.runs.aggregate import estimate
 
 __all__ = ["Across", "sweep_plot"]
@@ -17,6 +17,10 @@ __all__ = ["Across", "sweep_plot"]
 
 ONE_OF = {"links": "link", "web": "web users"}
 """Name of an entry of a list of tables, before its number from 1."""
+
+
+RUN_OFFSET = 0.08
+"""Distance of the points of runs from their mean, between two labels of an axis."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ def sweep_plot(
     algorithm: int | None = None,
     missing: str = "",
 ) -> Plot:
-    """The mean of a metric against an axis, with 95 % confidence intervals over the runs of a point.
+    """The mean of a metric against an axis, with 95 % confidence intervals over the runs of a point. Along an axis of
+    labels, the runs are points too.
 
     Args:
         across: The horizontal axis.
@@ -78,8 +83,15 @@ def sweep_plot(
         known = sorted(values, key=None if order is None else order.__getitem__)
         estimates = [estimate(values[place]) for place in known]
         halves = [scale * (each.ci95 or 0.0) for each in estimates]
+        at = known if order is None else [order[place] for place in known]
+        if order is not None:
+            _draw_runs(
+                panel, [(x, scale * value) for x, place in zip(at, known, strict=True) for value in values[place]], look
+            )
+        if across.name == "algorithm":
+            look = look | {"linestyle": "none"}  # a line would suggest values between two algorithms
         panel.line(
-            known if order is None else [order[place] for place in known],
+            at,
             [scale * each.mean for each in estimates],
             error=(halves, halves),
             # Dashed lines lie above, so that both are seen where two lines agree.
@@ -94,6 +106,12 @@ def sweep_plot(
     panel.y.label = label(y_label)
     panel.legend = True
     return plot
+
+
+def _draw_runs(panel: Panel, runs: Sequence[tuple[float, float]], look: Look) -> None:
+    """A small point per run, so that the reader sees the distribution behind mean and interval."""
+    dot: Look = {"color": look["color"], "linestyle": "none", "marker": "o", "markersize": 3, "alpha": 0.35}
+    panel.line([x + RUN_OFFSET for x, _ in runs], [y for _, y in runs], **dot)
 
 
 def _looks(lines: Sequence[tuple[object, ...]], algorithm: int | None) -> list[Look]:
