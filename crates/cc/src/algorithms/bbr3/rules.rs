@@ -3,6 +3,8 @@
 use core::fmt::Display;
 
 /// Rule with one argument and one value.
+///
+/// Example: see [`Bbr3Rules`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Bbr3Rule {
@@ -58,6 +60,12 @@ pub trait Bbr3Rules: Clone + PartialEq {
 }
 
 /// Rules of the draft, or of the variant.
+///
+/// ```
+/// use fullpipe_cc::algorithms::bbr3::{Bbr3Rule, Bbr3Rules, DraftRules};
+///
+/// assert!(Bbr3Rule::ALL.iter().all(|&rule| DraftRules.apply(rule, 10.0, 7.0) == 7.0));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DraftRules;
 
