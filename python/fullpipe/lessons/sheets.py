@@ -79,7 +79,7 @@ def key(lesson: Lesson, address: str | None = None) -> str:
 
 
 def command(lesson: Lesson, task: Task) -> str:
-    """Command that prints the value of a task. It runs beside the scenario of the lesson."""
+    """Command that prints the value of a task. It runs in the folder of the sheets."""
     if " " in task.reads:
         number = lesson.tasks.index(task)
         one = f"one = lesson('{lesson.name}')"
