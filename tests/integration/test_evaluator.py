@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+import runpy
+import sys
+import types
 from pathlib import Path
 
 import pytest
 
+import fullpipe
 from conftest import ROOT, Program
 from fullpipe.errors import InputError
-from fullpipe.evaluator import evaluate, evaluate_stage1
-from fullpipe.evaluator.paths import draw, neighbor, scenario
+from fullpipe.evaluator import evaluate, evaluate_stage1, sandbox, score, wrapper
+from fullpipe.evaluator.kernel import REFUSED, REFUSED_EVERYWHERE
+from fullpipe.evaluator.paths import Path as Network
+from fullpipe.evaluator.paths import draw, neighbor, scenario, transfers
+from fullpipe.evaluator.score import Key, Work, _lower
 from fullpipe.evaluator.static import faults
+from fullpipe.evaluator.wrapper import CASCADE_THRESHOLDS
 from fullpipe.scenario import Scenario
 
 CANDIDATES = ROOT / "examples/candidates"
@@ -57,6 +67,41 @@ def test_paths_depend_on_the_secret_and_neighbors_are_near() -> None:
     assert 0.005 < abs(near.rtt_s / one.rtt_s - 1) < 0.031
     assert 0.005 < abs(near.rate_bps / one.rate_bps - 1) < 0.031
     Scenario.from_dict(scenario(one, {"x": "cubic", "victim": "newreno"}, 1, start_s=5.0))
+    Scenario.from_dict(transfers(one, "cubic", 1, start_s=999.999))
+
+
+@pytest.mark.parametrize("name", sorted(fullpipe.algorithms()))
+def test_the_clock_of_a_run_changes_no_metric(name: str) -> None:
+    """Alone, at fixed starts, without the random processing times of hosts, which are drawn by the time.
+
+    BBR's rates differ in the last digits, which moves some packets.
+    """
+    rows = []
+    for start_s in (0.0, 731.024):
+        tree = scenario(Network(10e6, 0.04, 1, 1e-3), {"x": name}, 7, start_s=start_s, age_s=1.0)
+        (flow,) = tree["flows"]
+        flow["start"] = f"{round(1000 * start_s)} ms"
+        del flow["processing_time"]
+        rows.append(fullpipe.run(tree).figures())
+    one, other = ({key: value for key, value in row.items() if isinstance(value, int | float)} for row in rows)
+    assert one["goodput_bps"] > 0
+    assert other == pytest.approx(one, rel=0.02 if name.startswith("bbr") else 1e-6)
+
+
+def test_u_is_the_geometric_mean_of_three_factors() -> None:
+    """Half of the best goodput, (9 + 1)/(19 + 1) of the delay, and half of the best completion time: 1/2."""
+
+    def rows(goodput: float, queue_s: float, completion_s: float) -> dict[Key, object]:
+        row = {"goodputs": {"x": goodput}, "queue_s": queue_s, "completion_s": completion_s}
+        return {Key("held"): row, Key("transfers held"): row}
+
+    work = Work("", b"", 4, 4, None, False, 0.0)
+    theirs = {"fast": rows(10e6, 0.009, 0.2), "slow, with a short queue": rows(8e6, 0.0, 0.1)}
+    assert work.utilities("held", rows(5e6, 0.019, 0.4), theirs) == [pytest.approx(0.5)]  # type: ignore[arg-type]
+    assert work.utilities("held", rows(20e6, 0.0, 0.1), theirs) == [pytest.approx(1.0)]  # type: ignore[arg-type]
+    assert work.utilities("held", rows(0.0, 0.0, 5.0), theirs) == [0.0], "an idle sender"  # type: ignore[arg-type]
+    assert _lower([0.5] * 20) == pytest.approx(0.5)
+    assert _lower([0.5] * 18 + [0.0, 0.0]) < 0.7 * 0.45
 
 
 def test_state_between_runs_is_found_without_the_static_check() -> None:
@@ -68,16 +113,38 @@ def test_state_between_runs_is_found_without_the_static_check() -> None:
 
 @pytest.mark.parametrize(("name", "paths", "check"), [("cheat_clock", 4, "shift"), ("cheat_table", 8, "public paths")])
 def test_cheats_are_rejected(name: str, paths: int, check: str) -> None:
-    found = evaluate(CANDIDATES / f"{name}.py", secret=b"x", paths=paths)
+    """Both sources are clean, so that the static check has no part in it."""
+    found = evaluate(CANDIDATES / f"{name}.py", secret=b"x", paths=paths, stages=2, check_source=False)
     assert found["combined_score"] == 0
     assert check in found["artifacts"]["rejected"]
 
 
-def test_an_honest_candidate_is_accepted() -> None:
-    one = evaluate(CANDIDATES / "reno.py", secret=b"x", paths=4, workers=2)
-    assert 0.5 <= one["combined_score"] <= 1
+def test_an_honest_candidate_is_accepted_and_scores_above_its_stages(tmp_path: Path) -> None:
+    options = {"secret": b"x", "paths": 4, "held": 4, "workers": 2, "rounds": tmp_path / "rounds.json"}
+    one = evaluate(CANDIDATES / "reno.py", **options)
+    assert 0.5 < one["combined_score"] <= 1
+    assert one["combined_score"] == 0.5 + 0.5 * one["metrics"]["s"]
     assert not any(each["violated"] for each in one["constraints"].values())
     assert isinstance(one["combined_score"], float)
+    assert evaluate(CANDIDATES / "cheat_state.py", **options)["metrics"]["rounds"] == 2
+    counts = json.loads((tmp_path / "rounds.json").read_text())
+    (tmp_path / "rounds.json").write_text(json.dumps(dict.fromkeys(counts, 1000)))
+    assert "new one" in evaluate(CANDIDATES / "cheat_state.py", **options)["artifacts"]["warning"]
+    assert "b'x'" not in str(counts)
+
+
+def test_a_budget_returns_the_score_of_the_last_stage() -> None:
+    found = evaluate(CANDIDATES / "reno.py", secret=b"x", budget="1 ms")
+    assert found["combined_score"] == 0
+    assert "budget" in found["artifacts"]["stopped"]
+
+
+@pytest.mark.slow
+def test_honest_candidates_are_not_rejected_with_other_secrets() -> None:
+    for secret in (b"s", b"t", b"u"):
+        for name in ("reno", "cubic_like"):
+            found = evaluate(CANDIDATES / f"{name}.py", secret=secret, stages=2)
+            assert "rejected" not in found["artifacts"], (secret, name, found["artifacts"])
 
 
 @pytest.mark.slow
@@ -86,19 +153,19 @@ def test_equal_secrets_give_equal_results() -> None:
     assert one == two
 
 
-@pytest.mark.slow
-def test_honest_candidates_are_ranked() -> None:
-    """The one that keeps a short queue is best, and those that violate a constraint are below all others."""
-    names = ("vegas_like", "reno", "aimd", "greedy")
-    scores = [evaluate(CANDIDATES / f"{name}.py", secret=b"x")["combined_score"] for name in names]
-    assert scores == sorted(scores, reverse=True)
-    assert scores[1] > 0.5 > scores[2]
-
-
 @pytest.mark.parametrize(
     "code",
     [
         "open('made', 'w').write('x' * 100000)",
+        "open('/dev/shm/made', 'w').write('x')",
+        "open('/etc/passwd').read()",
+        "import os; os.listdir('/')",
+        "import os; os.fork()",
+        "import subprocess; subprocess.run(['/bin/true'], check=True)",
+        "import os; os.kill(os.getppid(), 9)",
+        "import os; os.utime(__file__)",
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
+        "import gc; raise RuntimeError([x for x in gc.get_objects() if isinstance(x, dict) and 'duration' in x])",
         'print(\'{"rows": [], "layers": {}}\')',
         "import socket; socket.create_connection(('127.0.0.1', 9), 1)",
         "bytearray(10**10)",
@@ -113,6 +180,86 @@ def test_code_that_the_static_check_would_refuse_is_contained(code: str, tmp_pat
     assert found["combined_score"] == 0
     assert found["artifacts"]["rejected"]
     assert [each.name for each in tmp_path.iterdir()] == ["mine.py"]
+
+
+def test_an_endless_loop_ends_at_the_limit_of_processor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score, "LIMIT_S", {1: 3.0})
+    file = tmp_path / "mine.py"
+    file.write_text("while True: pass\n")
+    found = evaluate(file, stages=1, check_source=False)
+    assert found["combined_score"] == 0
+    assert "processor time" in found["artifacts"]["rejected"]
+
+
+def test_a_compiled_class_cannot_reach_frames(tmp_path: Path) -> None:
+    """Numba compiles nothing that inspects the interpreter."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        CLEAN.replace("import fullpipe", "import fullpipe\nimport sys").replace(
+            "return 1.0 / w", "return 1.0 * len(sys._getframe(1).f_locals)"
+        )
+    )
+    found = evaluate(file, stages=1, check_source=False)
+    assert found["combined_score"] == 0
+    assert "_getframe" in found["artifacts"]["rejected"]
+
+
+def test_the_sandbox_refuses_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "CODE", sandbox.CODE.replace("import work;", f"import work; {LACKING};"))
+    found = evaluate(CANDIDATES / "reno.py", stages=1)
+    assert found["combined_score"] == 0.45
+    assert "system calls: missing" in found["artifacts"]["sandbox"]
+    with pytest.raises(InputError, match="sandbox lacks a limit on this system"):
+        evaluate(CANDIDATES / "reno.py", stages=1, require_sandbox=True)
+
+
+LACKING = "import fullpipe.evaluator.sandbox as s; s.filter_calls = lambda: False"
+"""A system without seccomp."""
+
+
+def test_numbers_of_refused_calls_are_those_of_the_system() -> None:
+    header = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+    if not header.exists():
+        pytest.skip("needs the kernel's headers")
+    numbers = dict(re.findall(r"#define __NR_(\w+)\s+(\d+)", header.read_text()))
+    calls = [call.split() for call in f"{REFUSED['x86_64']},{REFUSED_EVERYWHERE}".split(",")]
+    assert len(calls) > 60
+    assert {name: number for name, number in calls if numbers.get(name, number) != number} == {}
+
+
+@pytest.mark.slow
+def test_openevolve_runs_the_wrapper(tmp_path: Path) -> None:
+    config = pytest.importorskip("openevolve.config")
+    evaluator = pytest.importorskip("openevolve.evaluator")
+    (tmp_path / "secret").write_bytes(b"x")
+    wrapper(tmp_path / "evaluator.py", secret_file=tmp_path / "secret", budget="600 s")
+    options = config.EvaluatorConfig(
+        cascade_evaluation=True, cascade_thresholds=list(CASCADE_THRESHOLDS), timeout=900, max_retries=0
+    )
+    tool = evaluator.Evaluator(options, str(tmp_path / "evaluator.py"))
+
+    def scored(name: str) -> float:
+        code = (CANDIDATES / f"{name}.py").read_text()
+        return float(asyncio.run(tool.evaluate_program(code, name))["combined_score"])
+
+    assert scored("cheat_state") == 0
+    assert scored("reno") > 0.5
+
+
+def test_a_wrapper_scores_without_openevolve_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for the one class that the wrapper takes from OpenEvolve."""
+    module = types.ModuleType("openevolve.evaluation_result")
+    module.EvaluationResult = types.SimpleNamespace  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "openevolve", types.ModuleType("openevolve"))
+    monkeypatch.setitem(sys.modules, "openevolve.evaluation_result", module)
+    (tmp_path / "secret").write_bytes(b"x")
+    with pytest.raises(InputError, match="is not a file"):
+        wrapper(tmp_path / "evaluator.py", secret_file=tmp_path / "absent")
+    wrapper(tmp_path / "evaluator.py", secret_file=tmp_path / "secret")
+    names = runpy.run_path(str(tmp_path / "evaluator.py"))
+    found = names["evaluate_stage1"](str(CANDIDATES / "reno.py"))
+    assert found.metrics["combined_score"] == 0.45
+    assert names["evaluate_stage2"](str(CANDIDATES / "cheat_state.py")).metrics["rounds"] == 2
 
 
 def test_the_smoke_test_scores_below_each_accepted_candidate() -> None:
@@ -137,5 +284,10 @@ def test_bad_arguments(tmp_path: Path) -> None:
         evaluate(tmp_path / "absent.py")
     with pytest.raises(InputError, match="at least 4"):
         evaluate(CANDIDATES / "reno.py", paths=1)
-    with pytest.raises(InputError, match=r"stages must be in \[1, 2\], got 3"):
-        evaluate(CANDIDATES / "reno.py", stages=3)
+    with pytest.raises(InputError, match=r"stages must be in \[1, 3\], got 4"):
+        evaluate(CANDIDATES / "reno.py", stages=4)
+    with pytest.raises(InputError, match="budget must be a quantity above 0"):
+        evaluate(CANDIDATES / "reno.py", budget="0 s")
+    (tmp_path / "rounds").write_text("[]")
+    with pytest.raises(InputError, match="is no file of rounds"):
+        evaluate(CANDIDATES / "reno.py", rounds=tmp_path / "rounds")

@@ -10,8 +10,7 @@ import click
 
 from fullpipe._cli.results import format_options, print_parts, workers_option
 from fullpipe._util.display import Outcome, Shown
-from fullpipe.evaluator import evaluate
-from fullpipe.evaluator.score import Score
+from fullpipe.evaluator import Score, evaluate
 
 __all__ = ["command"]
 
@@ -26,16 +25,61 @@ VERDICTS = ("ok", "violated")
     type=click.Path(exists=True, dir_okay=False),
     help="File with the secret of the held-out paths; default: a new secret.",
 )
-@click.option("--stages", type=click.IntRange(1, 2), default=2, show_default=True, help="1 runs only the smoke test.")
-@click.option("--paths", type=click.IntRange(min=4), default=24, show_default=True, metavar="N", help="Held-out paths.")
+@click.option(
+    "--stages",
+    type=click.IntRange(1, 3),
+    default=3,
+    show_default=True,
+    help="1 runs only the smoke test, 2 also constraints and checks against gaming.",
+)
+@click.option(
+    "--paths",
+    type=click.IntRange(min=4),
+    default=24,
+    show_default=True,
+    metavar="N",
+    help="Published paths, and held-out paths of stage 2.",
+)
+@click.option(
+    "--held",
+    type=click.IntRange(min=4),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Held-out paths of stage 3.",
+)
+@click.option("--budget", metavar="TIME", help="Wall time, after which the score of the last stage is printed.")
+@click.option("--rounds", metavar="FILE", help="Count the calls of the secret in FILE; warn after 1,000.")
+@click.option("--require-sandbox", is_flag=True, help="Run nothing if your system lacks a limit of the sandbox.")
 @workers_option
 @format_options
-def command(file: str, secret_file: str | None, stages: int, paths: int, workers: int | None, form: str) -> None:
+def command(
+    file: str,
+    secret_file: str | None,
+    stages: int,
+    paths: int,
+    held: int,
+    budget: str | None,
+    rounds: str | None,
+    require_sandbox: bool,
+    workers: int | None,
+    form: str,
+) -> None:
     """Score the controller in FILE, a compiled Python class, on held-out paths. Its code runs in a process with
-    limits of time, memory, files, and network.
+    limits of time, memory, files, network, and system calls.
     """
-    secret = None if secret_file is None else Path(secret_file).read_bytes()
-    print_parts(form, Scored(evaluate(file, secret=secret, stages=stages, paths=paths, workers=workers)))
+    found = evaluate(
+        file,
+        secret=None if secret_file is None else Path(secret_file).read_bytes(),
+        stages=stages,
+        paths=paths,
+        held=held,
+        budget=budget,
+        rounds=rounds,
+        require_sandbox=require_sandbox,
+        workers=workers,
+    )
+    print_parts(form, Scored(found))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 >>> evaluate("mine.py", secret=b"...")["combined_score"]  # doctest: +SKIP
 """
 
-from fullpipe.evaluator.score import evaluate, evaluate_stage1, evaluate_stage2
+from fullpipe.evaluator.score import Score, evaluate, evaluate_stage1, evaluate_stage2, evaluate_stage3
+from fullpipe.evaluator.wrapper import wrapper
 
-__all__ = ["evaluate", "evaluate_stage1", "evaluate_stage2"]
+__all__ = ["Score", "evaluate", "evaluate_stage1", "evaluate_stage2", "evaluate_stage3", "wrapper"]

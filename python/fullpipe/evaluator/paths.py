@@ -14,7 +14,7 @@ import numpy as np
 
 from fullpipe._util.plain import Tree
 
-__all__ = ["CANDIDATE", "Path", "draw", "jobs_seed", "neighbor", "scenario"]
+__all__ = ["CANDIDATE", "TRANSFERS", "TRANSFER_S", "Path", "draw", "jobs_seed", "neighbor", "scenario", "transfers"]
 
 CANDIDATE = "candidate"
 """Algorithm of the candidate's flows, until its file is loaded."""
@@ -23,6 +23,11 @@ VERSION = 1
 """Raised when the law of the paths changes."""
 
 WARMUP_S, MEASURED_S = 3.0, 7.0
+
+TRANSFERS, TRANSFER_S = 4, 5.0
+"""Short transfers of a path, and the time from one to the next, seconds: the time of one that does not end."""
+
+PACKET_BITS = 12_000
 
 
 @dataclass(frozen=True)
@@ -79,13 +84,45 @@ def scenario(
         path: The path.
         flows: Algorithm of each group of flows, by its name.
         seed: Seed of the run.
-        start_s: When the flows begin, seconds.
+        start_s: When the flows begin on the clock of the senders, seconds.
         age_s: Age of the flows at which the measuring window begins, seconds.
         measured_s: Length of the window, seconds.
         each: Flows of each group.
     """
-    bits = 12000
-    packets = max(5, round(path.bdps * path.rate_bps * path.rtt_s / bits))
+    common = {
+        "start": f"{_time(start_s)}..{_time(start_s + 0.1)}",
+        "processing_time": _processing_time(path),
+        "count": each,
+    }
+    return {
+        **_network(path, seed),
+        "duration": _time(start_s + age_s + measured_s),
+        "warmup": _time(start_s + age_s),
+        "flows": [{"name": name, "algorithm": algorithm, **common} for name, algorithm in flows.items()],
+    }
+
+
+def transfers(path: Path, algorithm: str, seed: int, *, start_s: float = 0.0) -> Tree:
+    """Scenario of transfers of 100 kB, one after another, on a path without other flows.
+
+    Args:
+        path: The path.
+        algorithm: Algorithm of the transfers.
+        seed: Seed of the run.
+        start_s: When the first one begins on the clock of the senders, seconds.
+    """
+    starts = [start_s + number * TRANSFER_S for number in range(TRANSFERS)]
+    common = {"algorithm": algorithm, "size": "100 kB", "processing_time": _processing_time(path)}
+    return {
+        **_network(path, seed),
+        "duration": _time(start_s + TRANSFERS * TRANSFER_S),
+        "warmup": _time(start_s),
+        "flows": [{"name": f"transfer{i}", "start": _time(start), **common} for i, start in enumerate(starts)],
+    }
+
+
+def _network(path: Path, seed: int) -> Tree:
+    packets = max(5, round(path.bdps * path.rate_bps * path.rtt_s / PACKET_BITS))
     link = {
         "name": "l",
         "rate": f"{path.rate_bps:.0f} bit/s",
@@ -93,17 +130,12 @@ def scenario(
         "buffer": f"{packets} packets",
         "loss": path.loss,
     }
-    common = {
-        "start": f"{start_s:g} s..{start_s + 0.1:g} s",
-        "processing_time": f"{1e9 * bits / path.rate_bps:.0f} ns",
-        "count": each,
-    }
-    return {
-        "duration": f"{start_s + age_s + measured_s:g} s",
-        "warmup": f"{start_s + age_s:g} s",
-        "packet_size": 1500,
-        "series_interval": "off",
-        "seed": seed,
-        "links": [link],
-        "flows": [{"name": name, "algorithm": algorithm, **common} for name, algorithm in flows.items()],
-    }
+    return {"packet_size": 1500, "series_interval": "off", "seed": seed, "links": [link]}
+
+
+def _processing_time(path: Path) -> str:
+    return f"{1e9 * PACKET_BITS / path.rate_bps:.0f} ns"
+
+
+def _time(value_s: float) -> str:
+    return f"{round(1e3 * value_s)} ms"

@@ -1,12 +1,11 @@
 """Process that runs an untrusted candidate: limits of time, memory, files, and processes, and no network.
 
 The child reads jobs from its standard input, and writes one JSON object on a private descriptor. Standard output and
-error of the candidate are discarded. Layers that the system does not allow are reported as missing.
+error of the candidate are discarded. Limits that the system does not allow are reported as missing.
 """
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
 import math
@@ -15,15 +14,18 @@ import resource
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypedDict
 
 from fullpipe._util.children import end_with_parent
 from fullpipe._util.plain import Tree
-from fullpipe.evaluator.paths import CANDIDATE
+from fullpipe.errors import InputError
+from fullpipe.evaluator.kernel import filter_calls, isolate_network, restrict_files
+from fullpipe.evaluator.paths import CANDIDATE, TRANSFER_S
 from fullpipe.runs.result import Result
 from fullpipe.scenario import Scenario
 
@@ -34,24 +36,26 @@ MEMORY_BYTES = 4_000_000_000
 
 CODE = "import sys; sys.path[:] = sys.argv[2:]; from fullpipe.evaluator.sandbox import work; work(int(sys.argv[1]))"
 
-CLONE_NEWNET = 0x40000000
-"""Flag of unshare(2): a network without interfaces."""
-
 
 class Contained(Exception):
     """The candidate did something that is not allowed, or failed; the text says it in one line."""
 
 
-def contained(file: str, jobs: Sequence[Tree], limit_s: float) -> tuple[list[Measured], dict[str, bool]]:
-    """Rows of the jobs, and the layers that were active.
+def contained(
+    file: str, jobs: Sequence[Tree], limit_s: float, *, wall_s: float = math.inf, require_all: bool = False
+) -> tuple[list[Measured], dict[str, bool]]:
+    """Rows of the jobs, and whether each limit was active.
 
     Args:
         file: The candidate.
         jobs: Scenarios; the algorithm "candidate" is the candidate.
-        limit_s: Processor time, seconds; the wall time is 8 times that.
+        limit_s: Processor time, seconds; the wall time is 8 times that at most.
+        wall_s: Wall time, seconds.
+        require_all: Whether to run nothing if the system lacks one of the limits.
 
     Raises:
         Contained: The candidate failed, exceeded a limit, or its answer is no result.
+        InputError: The system lacks a limit, and all are required.
     """
     reading, writing = os.pipe()
     with tempfile.TemporaryDirectory(prefix="fullpipe.") as folder:
@@ -69,14 +73,19 @@ def contained(file: str, jobs: Sequence[Tree], limit_s: float) -> tuple[list[Mea
             )
         finally:
             os.close(writing)
-        asked = json.dumps({"file": os.path.realpath(file), "jobs": list(jobs), "limit_s": limit_s}).encode()
+        work = {"file": os.path.realpath(file), "jobs": list(jobs), "limit_s": limit_s, "require_all": require_all}
+        asked = json.dumps(work).encode()
         try:
-            answer = _talk(process, asked, reading, 8 * limit_s)
+            answer = _talk(process, asked, reading, min(8 * limit_s, wall_s))
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    return _checked(answer, len(jobs))
+    rows, layers = _checked(answer, len(jobs))
+    if require_all and not all(layers.values()):
+        missing = ", ".join(name for name, is_active in layers.items() if not is_active)
+        raise InputError(f"the sandbox lacks a limit on this system: {missing}")
+    return rows, layers
 
 
 def _talk(process: subprocess.Popen[bytes], asked: bytes, reading: int, wall_s: float) -> bytes:
@@ -119,6 +128,8 @@ MOST_ANSWER = 10_000_000
 def _checked(answer: bytes, count: int) -> tuple[list[Measured], dict[str, bool]]:
     try:
         tree = json.loads(answer)
+        if "missing" in tree:
+            return [], dict.fromkeys(tree["missing"], False)
         if "error" in tree:
             raise Contained(str(tree["error"])[:300])
         rows, layers = tree["rows"], tree["layers"]
@@ -133,7 +144,8 @@ def _checked(answer: bytes, count: int) -> tuple[list[Measured], dict[str, bool]
 
 class Measured(TypedDict):
     """Row of a run: goodput of each group in bit/s, loss rate and p95 queueing delay of the link in seconds, its
-    utilization, Jain's index, the part of the sent packets that was of use, and a hash of all metrics.
+    utilization, Jain's index, the part of the sent packets that was of use, the mean completion time of transfers in
+    seconds, and a hash of all metrics.
     """
 
     goodputs: dict[str, float]
@@ -142,6 +154,7 @@ class Measured(TypedDict):
     utilization: float
     jain: float
     useful: float
+    completion_s: float
     digest: str
 
 
@@ -153,6 +166,7 @@ def measured(result: Result) -> Measured:
     arrived = run["arrived_packets"]
     retransmits = math.fsum(flow["retransmits"] for flow in flows)
     groups = result.groups.to_pylist()
+    times = [_number(flow["completion_s"]) or TRANSFER_S for flow in flows]
     whole = json.dumps([run, flows], sort_keys=True, default=str)
     return {
         "goodputs": {group["name"]: _number(group["goodput_bps"]) for group in groups},
@@ -161,6 +175,7 @@ def measured(result: Result) -> Measured:
         "utilization": _number(run["utilization"]),
         "jain": _number(run["jain_index"]),
         "useful": 0.0 if not sent or not arrived else max(0.0, 1 - retransmits / arrived),
+        "completion_s": math.fsum(times) / len(times),
         "digest": hashlib.sha256(whole.encode()).hexdigest(),
     }
 
@@ -172,9 +187,14 @@ def _number(value: float | None) -> float:
 def work(writing: int) -> None:
     """The child: reads jobs, limits itself, loads the candidate, and answers."""
     asked = json.load(sys.stdin)
+    answer: Mapping[str, object]
     try:
-        layers = _limit(asked["limit_s"])
-        answer = {"rows": _rows(asked["file"], asked["jobs"]), "layers": layers}
+        layers = _limit(asked["limit_s"], asked["file"])
+        missing = [name for name, is_active in layers.items() if not is_active]
+        if missing and asked["require_all"]:
+            answer = {"missing": missing}
+        else:
+            answer = {"rows": _rows(asked["file"], asked["jobs"]), "layers": layers}
     except BaseException as error:
         answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
     with os.fdopen(writing, "wb") as pipe:
@@ -197,25 +217,38 @@ def _rows(file: str, jobs: Sequence[Tree]) -> list[Measured]:
     return rows
 
 
-def _limit(limit_s: float) -> dict[str, bool]:
-    """Limits this process; whether each layer is active."""
+def _limit(limit_s: float, file: str) -> dict[str, bool]:
+    """Limits this process; whether each limit is active."""
     import numba  # noqa: F401  # its files are read before the limits
     import pyarrow  # noqa: F401
 
     for each, value in (
-        (resource.RLIMIT_CPU, math.ceil(limit_s)),
         (resource.RLIMIT_AS, MEMORY_BYTES),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(each, (value, value))
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit_s), math.ceil(limit_s) + 1))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    library = ctypes.CDLL(None, use_errno=True)
-    network = library.unshare(CLONE_NEWNET) == 0
-    forks = os.getuid() != 0
-    if forks:
+    network = isolate_network()
+    files = restrict_files([file, *_libraries()])
+    if not (calls := filter_calls()) and os.getuid() != 0:
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-    return {"time": True, "memory": True, "files": True, "network": network, "processes": forks, "seccomp": False}
+    return {
+        "time": True,
+        "memory": True,
+        "file size": True,
+        "files": files,
+        "network": network,
+        "processes": calls or os.getuid() != 0,
+        "system calls": calls,
+    }
+
+
+def _libraries() -> set[str]:
+    """Folders of Python, of its packages, and of fullpipe."""
+    paths = sysconfig.get_paths()
+    return {str(Path(__file__).parents[1]), *(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))}
 
 
 def source_of(file: str) -> str:
