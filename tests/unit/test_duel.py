@@ -11,6 +11,7 @@ import pytest
 
 import fullpipe
 from by_hand import by_hand, check_rows
+from conftest import Program
 from fullpipe import Duel, InputError, Scenario, ScenarioError
 from fullpipe._cli.output import show
 from fullpipe.experiments.duel import AMONG, HALF, PARTS, Bout, duel, harm
@@ -152,6 +153,24 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     show(Duel(["reno", "cubic"], BY_HAND).shown())
     text = "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())
     check_rows(text, "duel")
+
+
+def test_share_as_a_column_is_that_of_each_algorithm(program: Program, small_file: Path) -> None:
+    options = ["--algorithms", "newreno,{ name = 'vegas', alpha = 2 }", "--seeds", "2", "--columns", "share"]
+    done = program("duel", str(small_file), *options)
+    assert done.returncode == 0, done.stderr
+    assert "Share of newreno (%)" in done.stdout
+    assert "Share of vegas (alpha=2) (%)" in done.stdout
+
+
+def test_the_style_of_a_plot_requires_a_plot(program: Program, small_file: Path) -> None:
+    done = program("run", str(small_file), "--style", "paper")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--style requires --plot" in done.stderr
+    done = program("run", str(small_file), "--style", "paper", "--plot", "p.svg")
+    assert done.returncode == 0, done.stderr
+    # One column of 3.4 in, in points of 1/72 in.
+    assert 'width="244.8pt"' in (small_file.parent / "p.svg").read_text(encoding="utf-8")
 
 
 def test_it_is_run_saved_loaded_and_drawn(tmp_path: Path) -> None:
