@@ -60,6 +60,21 @@ def test_a_search_on_the_command_line(program: Program) -> None:
     fullpipe.Scenario.from_dict(found["scenario"])
 
 
+def test_bounds_are_read_from_a_file(program: Program, tmp_path: Path) -> None:
+    """A later option replaces a bound of the file."""
+    bounds = {**NARROW, "rate": "1..2 Mbit/s", "loss": "0"}
+    (tmp_path / "bounds.toml").write_text("".join(f'{name} = "{text}"\n' for name, text in bounds.items()))
+    options = ("--bound", "bounds.toml", "--bound", "rate=5 Mbit/s", "--evaluations", "2", "--json")
+    found = json.loads(program("search", "cubic", *options).stdout)
+    assert found["scenario"]["links"][0]["rate"] == "5 Mbit/s"
+    (tmp_path / "bounds.toml").write_text("loss = 0\n")
+    process = program("search", "cubic", "--bound", "bounds.toml")
+    assert process.returncode == 2
+    assert "bounds.toml: loss must be a text" in process.stderr
+    (tmp_path / "bounds.toml").write_text("loss\n")
+    assert "is no TOML file" in program("search", "cubic", "--bound", "bounds.toml").stderr
+
+
 @pytest.mark.slow
 def test_a_planted_weakness_is_found_and_shrinks_to_its_knob() -> None:
     @fullpipe.algorithm("stops-at-50-ms", compiled=True)

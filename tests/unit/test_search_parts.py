@@ -160,6 +160,13 @@ def test_shrinking_leaves_what_the_weakness_needs() -> None:
     assert found == {**PLAIN, "rate": 100e6, "buffer": 0.2}
 
 
+def test_equal_round_trip_times_come_before_the_later_start() -> None:
+    """Either explains the weakness: the start is kept, which is a weakness between equal flows."""
+    point = {**PLAIN, "rtt_ratio": 3.0, "late": 20.0}
+    found = shrink(Space.of({}), point, lambda p: p["rtt_ratio"] > 1 or p["late"] > 10, lambda: False)
+    assert found == {**PLAIN, "late": 20.0}
+
+
 def test_shrinking_stays_within_the_bounds() -> None:
     space = Space.of({"rate": "50..200 Mbit/s", "loss": "0.01"})
     found = shrink(space, {**PLAIN, "rate": 83.1e6, "loss": 0.01}, lambda _: True, lambda: False)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import click
 
 from fullpipe._cli import completion as complete
 from fullpipe._cli.output import algorithm_in, declared, progress_bar, resumable
 from fullpipe._cli.results import Output, Placement, output_options, placement
+from fullpipe._util.inputs import read_text
 from fullpipe.errors import InputError
 from fullpipe.experiments.search import search
 from fullpipe.experiments.search.space import example
 
 __all__ = ["command"]
+
+MOST_BOUNDS_BYTES = 100_000
+"""Size of a file of bounds, at most."""
 
 
 @click.command("search")
@@ -37,8 +43,9 @@ __all__ = ["command"]
     "--bound",
     "bounds",
     multiple=True,
-    metavar="KNOB=LOW..HIGH",
-    help="Bounds of a knob, e.g. 'rate=1..200 Mbit/s' or 'loss=0'. You can repeat the option.",
+    metavar="KNOB=LOW..HIGH|FILE",
+    help="Bounds of a knob, e.g. 'rate=1..200 Mbit/s' or 'loss=0', or a TOML file with a text for each knob. You can "
+    "repeat the option.",
 )
 @click.option("--beyond-standard", is_flag=True, help="Subtract the harm that newreno and cubic do in that network.")
 @click.option("--threshold", type=float, metavar="VALUE", help="Value from which the weakness counts as found.")
@@ -68,7 +75,7 @@ def command(
     ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for a custom
     algorithm, FILE.so or FILE.so:NAME for a controller of a shared library, or FILE.o for a kernel object file.
     """
-    limits = dict(_bound(text) for text in bounds)
+    limits = {name: value for text in bounds for name, value in _bounds(text).items()}
     output = output.check(example(limits))
     with resumable(click.get_current_context(), output.out), progress_bar("search", "") as progress:
         found = search(
@@ -88,8 +95,17 @@ def command(
     return output.deliver(found, saved=True)
 
 
-def _bound(text: str) -> tuple[str, str]:
+def _bounds(text: str) -> dict[str, str]:
     name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"--bound must be KNOB=LOW..HIGH or KNOB=VALUE, got {text}")
-    return name.strip(), value.strip()
+    if equals:
+        return {name.strip(): value.strip()}
+    if not text.endswith(".toml"):
+        raise InputError(f"--bound must be KNOB=LOW..HIGH, KNOB=VALUE, or a TOML file, got {text}")
+    try:
+        bounds = tomllib.loads(read_text(text, MOST_BOUNDS_BYTES))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{text}: is no TOML file: {error}") from None
+    for name, value in bounds.items():
+        if not isinstance(value, str):
+            raise InputError(f'{text}: {name} must be a text such as "1..200 Mbit/s", got {value!r}')
+    return bounds

@@ -1,10 +1,10 @@
 """Score of a written controller: a cascade of checks, constraints, and held-out paths.
 
 The score is 0 for a rejected candidate, 0.4 (1 - v) for one that violates constraints, and 0.5 + 0.5 S for an accepted
-one. v is the mean excess of all constraints, so that another violation never raises the score. S is the lower end of the one-sided 95 % interval of 0.7 times the mean of u and 0.3
-times the mean of its worst tenth, over held-out paths. u is the geometric mean of min(1, goodput / g*), min(1,
-(q* + 1 ms) / (p95 queueing delay + 1 ms)), and min(1, t* / t) for transfers of 100 kB. The star is the best of
-`REFERENCES` on that path that has 0.9 of the largest goodput.
+one. v is the mean excess of all constraints, so that another violation never raises the score. S is the lower end of
+the one-sided 95 % interval of 0.7 times the mean of u and 0.3 times the mean of its worst tenth, over held-out paths. u
+is the geometric mean of min(1, goodput / g*), min(1, (q* + 1 ms) / (p95 queueing delay + 1 ms)), and min(1, t* / t) for
+transfers of 100 kB. The star is the best of `REFERENCES` on that path that has 0.9 of the largest goodput.
 
 Harm, starvation, and loss (RFC 9743, section 5) are constraints and no terms of S: goodput cannot pay for them.
 """

@@ -9,7 +9,7 @@ from fullpipe.experiments.search.space import Point, Space, tidy
 
 __all__ = ["shrink"]
 
-ORDER = ("cross", "swing", "jitter", "loss", "late", "rtt_ratio", "rtt_drop", "rate", "rtt", "buffer", "period")
+ORDER = ("cross", "swing", "jitter", "loss", "rtt_ratio", "late", "rtt_drop", "rate", "rtt", "buffer", "period")
 """Knobs in the order in which they become plain."""
 
 MOST_ROUNDS = 4
