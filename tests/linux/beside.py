@@ -27,7 +27,7 @@ FULL = 1.001
 """Utilization at most; a packet more than fits may be counted."""
 
 ALGORITHMS: dict[str, Any] = {
-    "reno": "reno",
+    "reno": {"name": "reno", "whole_segments": True},
     "cubic": {"name": "cubic", "alpha_to_one": False, "whole_segments": True},
     "vegas": {"name": "vegas", "alpha": 2, "beta": 4, "gamma": 1, "loss_cut": 0.5},
 }

@@ -134,7 +134,7 @@ fn its_parameters_are_checked_and_its_name_is_suggested() {
 #[test]
 fn what_is_said_of_an_algorithm_is_checked() {
     let refused = |definition: Definition| {
-        let begin: Box<Begin> = Box::new(|_, start| Box::new(Classic::new(start, Reno)));
+        let begin: Box<Begin> = Box::new(|_, start| Box::new(Classic::new(start, Reno::default())));
         Catalogue::builtin().add(definition.kept(), begin).unwrap_err()
     };
     let sound = || Definition {

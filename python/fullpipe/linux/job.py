@@ -40,8 +40,8 @@ from fullpipe.linux import programs
 from fullpipe.linux.errors import LinuxError
 from fullpipe.linux.initramfs import Initramfs
 from fullpipe.linux.kernel import BUILT_IN
-from fullpipe.linux.plan import ETHERNET_BYTES, Flow, Link, Plan, Tcp
-from fullpipe.linux.queues import UNLIMITED_PACKETS, Discipline
+from fullpipe.linux.plan import Flow, Link, Plan, Tcp
+from fullpipe.linux.queues import ETHERNET_BYTES, UNLIMITED_PACKETS, Discipline
 
 if TYPE_CHECKING:
     from fullpipe.linux.kernel import Kernel

@@ -16,10 +16,8 @@ from fullpipe.linux.ways import Way, whole
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
-__all__ = ["ETHERNET_BYTES", "Flow", "Link", "Plan", "Tcp"]
+__all__ = ["Flow", "Link", "Plan", "Tcp"]
 
-ETHERNET_BYTES = 14
-"""Header that queues count on top of the IP packet."""
 IP_TCP_BYTES = 20 + 20 + 12
 """IPv4 and TCP headers with the timestamp option."""
 LEAST_PACKET_BYTES = 128
@@ -107,7 +105,7 @@ class Plan:
     @property
     def segment_bytes(self) -> int:
         """Payload of a full packet."""
-        return self.packet_bytes - ETHERNET_BYTES - IP_TCP_BYTES
+        return self.packet_bytes - queues.ETHERNET_BYTES - IP_TCP_BYTES
 
     @classmethod
     def of(cls, scenario: Scenario) -> Plan:

@@ -244,6 +244,7 @@ _AIMD, _HYUN_JANG, _EHSTCP = (
 
 _VEGAS = frozenset(("alpha", "beta", "gamma"))
 _HSTCP = {"low_window": 38, "high_window": 83_000, "high_p": 1e-7, "high_decrease": 0.1}
+_RENO = {"whole_segments": True}
 _CUBIC = {
     "c": 0.4,
     "beta": 0.7,
@@ -265,8 +266,8 @@ OURS: Mapping[str, Program] = {
 }
 
 _ALL: Mapping[str, Builtin | Module | Program] = {
-    "reno": Builtin("reno"),
-    "newreno": Builtin("reno"),
+    "reno": Builtin("reno", _RENO),
+    "newreno": Builtin("reno", _RENO),
     "cubic": Builtin("cubic", _CUBIC),
     "hstcp": Module("highspeed", fixed=_HSTCP),
     "scalable": Module("scalable", fixed=_SCALABLE),

@@ -16,8 +16,21 @@ from fullpipe._util.text import quoted, unknown
 from fullpipe.linux.ways import whole
 from fullpipe.scenario.quantity import Quantity
 
-__all__ = ["NAMES", "Discipline", "Line", "Refusal", "advised", "fifo", "limits", "named", "translate"]
+__all__ = [
+    "ETHERNET_BYTES",
+    "NAMES",
+    "Discipline",
+    "Line",
+    "Refusal",
+    "advised",
+    "fifo",
+    "limits",
+    "named",
+    "translate",
+]
 
+ETHERNET_BYTES = 14
+"""Header that queues count on top of the IP packet."""
 FIFOS = ("pfifo", "bfifo", "pfifo_fast")
 """Disciplines of the kernel without queue management."""
 UNLIMITED_PACKETS = 10_000_000
@@ -228,11 +241,14 @@ def _controller(params: Table) -> tuple[str, ...]:
 def _cake(params: Table, line: Line) -> Discipline:
     """CAKE in the Linux engine."""
     _only(params, "isolation", "flows", "flows on Linux share hosts")
-    return _any_cake(params, line)
+    return _any_cake(params, line, ETHERNET_BYTES)
 
 
-def _any_cake(params: Table, line: Line) -> Discipline:
-    """CAKE, whose limit is an amount of kernel memory: as much as full packets take there."""
+def _any_cake(params: Table, line: Line, header_bytes: int = 0) -> Discipline:
+    """CAKE, whose limit is an amount of kernel memory: as much as full packets take there.
+
+    With ``overhead`` the kernel counts IP packets, so ``header_bytes`` is what the scenario's sizes have beyond them.
+    """
     _only(params, "flows", 1024, "the kernel has 1024 queues in a tin")
     _only(params, "root", "linux", "the kernel begins at 0")
     rtt, target = (Quantity.parse(params[key]) for key in ("rtt", "target"))
@@ -240,7 +256,7 @@ def _any_cake(params: Table, line: Line) -> Discipline:
     assert target is not None
     if abs(target.value - rtt.value / 20) > NANOSECOND:
         raise Refusal("target", f"must be a twentieth of rtt for tc, got {quoted(params['target'])}")
-    overhead, mpu = round(params["overhead"]), _whole(params["mpu"])
+    overhead, mpu = round(params["overhead"]) + header_bytes, _whole(params["mpu"])
     bandwidth = () if params["bandwidth"] == "unlimited" else ("bandwidth", f"{whole(params['bandwidth'])}bit")
     words = (
         *(bandwidth or ("unlimited",)),

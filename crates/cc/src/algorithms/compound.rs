@@ -106,7 +106,7 @@ impl Compound {
             gamma: given.gamma,
             low_window: given.low_window,
             abe: params.flag(ABE.name),
-            reno: Classic::new(start, Reno).with_abe(params),
+            reno: Classic::new(start, Reno::default()).with_abe(params),
             dwnd: 0.0,
             rtt_sum: 0.0,
             rtt_count: 0,

@@ -171,7 +171,7 @@ impl HyunJang {
             a: given.a,
             alpha: given.alpha,
             beta: given.beta,
-            reno: Classic::new(start, Reno).with_abe(params),
+            reno: Classic::new(start, Reno::default()).with_abe(params),
             extra: 0.0,
             w_full: None,
             next_w_full: None,
