@@ -85,9 +85,10 @@ def sweep_plot(
         halves = [scale * (each.ci95 or 0.0) for each in estimates]
         at = known if order is None else [order[place] for place in known]
         if order is not None:
-            _draw_runs(
-                panel, [(x, scale * value) for x, place in zip(at, known, strict=True) for value in values[place]], look
-            )
+            runs = [
+                (x, scale * value) for x, place in zip(at, known, strict=True) for value in dict.fromkeys(values[place])
+            ]
+            _draw_runs(panel, runs if len(runs) > len(known) else [], look)
         if across.name == "algorithm":
             look = look | {"linestyle": "none"}  # a line would suggest values between two algorithms
         panel.line(
@@ -102,15 +103,16 @@ def sweep_plot(
     if across.labels is not None:
         panel.x.name(range(len(across.labels)), map(label, across.labels))
     panel.x.label = label(across.title)
-    panel.title = f"{label(metric(name).full_title)}, mean and 95 % confidence interval{missing}"
+    dots = "" if order is None else "; small: runs"
+    panel.title = f"{label(metric(name).full_title)}, mean and 95 % confidence interval{dots}{missing}"
     panel.y.label = label(y_label)
     panel.legend = True
     return plot
 
 
 def _draw_runs(panel: Panel, runs: Sequence[tuple[float, float]], look: Look) -> None:
-    """A small point per run, so that the reader sees the distribution behind mean and interval."""
-    dot: Look = {"color": look["color"], "linestyle": "none", "marker": "o", "markersize": 3, "alpha": 0.35}
+    """A small point per value of the runs, so that the reader sees the distribution behind mean and interval."""
+    dot: Look = {"color": look["color"], "linestyle": "none", "marker": "o", "markersize": 2, "alpha": 0.5}
     panel.line([x + RUN_OFFSET for x, _ in runs], [y for _, y in runs], **dot)
 
 
