@@ -51,6 +51,85 @@ def test_a_call_next_to_a_long_flow_waits_for_the_queue(buffer: str) -> None:
     assert call["late_fraction"] > 0.01
 
 
+def call(name: str, **keys: Any) -> dict[str, Any]:
+    """20 frames per second of 3 packets, 0.667 Mbit/s, late after 400 ms."""
+    return {**CALL, "name": name, "source": {**CALL["source"], "frames": "20/s"}, **keys}
+
+
+def rates(*steps: tuple[int, float]) -> list[dict[str, str]]:
+    """Changes of the capacity, in Mbit/s, at times in seconds."""
+    return [{"at": f"{at} s", "rate": f"{rate} Mbit/s"} for at, rate in steps]
+
+
+def groups(result: fullpipe.Result) -> dict[str, dict[str, Any]]:
+    return {group["name"]: group for group in result.to_dict()["groups"]}
+
+
+def test_a_call_is_late_only_while_the_capacity_is_too_small() -> None:
+    """RFC 8867 section 5.1, 1, 2.5, 0.6, and 1 Mbit/s. From 60 to 80 s, 0.067 Mbit/s are too much: 1.33 Mbit wait
+    at 80 s, and none at 84 s. Frames wait for 0.4 s from 63.3 to 82.8 s, a quarter of the measured 80 s.
+    """
+    link = path(rate="1 Mbit/s", schedule=rates((40, 2.5), (60, 0.6), (80, 1)))
+    found = groups(run(link, call("call"), seconds=100))["call"]
+    assert found["p50_frame_delay_s"] < 0.12
+    assert 0.2 < found["late_fraction"] < 0.35
+
+
+def test_two_calls_are_late_together() -> None:
+    """RFC 8867 section 5.2, 4, 2, 3.5, 1, and 2 Mbit/s. At 100 s, 8.3 Mbit wait. Frames are late from 76 to 111 s,
+    a third of 105 s.
+    """
+    link = path(rate="4 Mbit/s", schedule=rates((25, 2), (50, 3.5), (75, 1), (100, 2)))
+    found = groups(run(link, call("first"), call("second"), seconds=125))
+    for group in found.values():
+        assert 0.27 < group["late_fraction"] < 0.45
+
+
+def test_a_narrow_way_back_delays_the_call_of_that_direction_alone() -> None:
+    """RFC 8867 section 5.3, a call in both directions: 0.5 Mbit/s forward from 40 to 60 s, at least 0.8 Mbit/s backward."""
+    back = {"schedule": rates((35, 0.8), (70, 2))}
+    link = path(schedule=rates((20, 1), (40, 0.5), (60, 2)), reverse=back)
+    found = groups(run(link, call("forward"), call("backward", reverse=True), seconds=100))
+    assert found["forward"]["late_fraction"] > 0.2
+    assert found["backward"]["late_fraction"] < 0.05
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_three_calls_fit_also_after_a_pause(paused: bool) -> None:
+    """RFC 8867 sections 5.4 and 5.8: three calls in 3.5 Mbit/s, from 0, 20, and 40 s, or one of them paused from 40 to
+    60 s. Nine packets of 3.17 ms, 50 ms, and 30 ms of jitter: 108.6 ms at most.
+    """
+    later = [call("third", stop="40.02 s"), call("again", start="60 s")] if paused else [call("third", start="40 s")]
+    second = call("second", start="0 s" if paused else "20 s")
+    found = groups(run(path(rate="3.5 Mbit/s"), call("first"), second, *later))
+    for group in found.values():
+        assert group["late_fraction"] == 0
+        assert 0.05 < group["p99_frame_delay_s"] <= 0.1086
+
+
+def test_calls_over_unequal_paths_differ_by_the_propagation_delay() -> None:
+    """RFC 8867 section 5.5: five calls with 10 to 150 ms one way, 10 s apart, in 4 Mbit/s. 15 packets of 2.78 ms wait at
+    most.
+    """
+    delays = (10, 25, 50, 100, 150)
+    calls = [call(f"{ms}", access_delay=f"{ms - 10} ms", start=f"{10 * i} s") for i, ms in enumerate(delays)]
+    found = groups(run(path(rate="4 Mbit/s", delay="10 ms"), *calls))
+    for ms in delays:
+        assert ms / 1e3 + 0.008 <= found[f"{ms}"]["p50_frame_delay_s"]
+        assert found[f"{ms}"]["p99_frame_delay_s"] <= ms / 1e3 + 0.0717
+
+
+def test_short_flows_make_frames_late() -> None:
+    """RFC 8867 section 5.7: two calls in 2 Mbit/s, with ten short TCP flows and without."""
+    short = {"algorithm": "cubic", "initial_window": 10, "count": 10, "name": "short"}
+    web = {**short, "source": {"requests": "exponential 10 s", "size": "uniform 30 kB 50 kB"}}
+    calls = call("first"), call("second")
+    without, beside = (groups(run(path(), *calls, *others)) for others in ((), (web,)))
+    for name in ("first", "second"):
+        assert without[name]["late_fraction"] == 0 < beside[name]["late_fraction"]
+        assert beside[name]["p99_frame_delay_s"] > without[name]["p99_frame_delay_s"] + 0.1
+
+
 def mix(seconds: int, users: int) -> dict[str, Any]:
     """Half of the users fetch responses of 37 kB, half watch a video; 1 Mbit/s for each user, RTTs of 20 to 80 ms."""
     ladder = [f"{rate} Mbit/s" for rate in (0.4, 0.8, 1.2, 1.8, 2.5, 4)]
