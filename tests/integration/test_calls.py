@@ -86,7 +86,7 @@ def test_two_calls_are_late_together() -> None:
 
 
 def test_a_narrow_way_back_delays_the_call_of_that_direction_alone() -> None:
-    """RFC 8867 section 5.3, a call in both directions: 0.5 Mbit/s forward from 40 to 60 s, at least 0.8 Mbit/s backward."""
+    """RFC 8867 section 5.3, a call in both directions: 0.5 Mbit/s forward from 40 to 60 s, backward 0.8 or 2 Mbit/s."""
     back = {"schedule": rates((35, 0.8), (70, 2))}
     link = path(schedule=rates((20, 1), (40, 0.5), (60, 2)), reverse=back)
     found = groups(run(link, call("forward"), call("backward", reverse=True), seconds=100))
@@ -108,8 +108,8 @@ def test_three_calls_fit_also_after_a_pause(paused: bool) -> None:
 
 
 def test_calls_over_unequal_paths_differ_by_the_propagation_delay() -> None:
-    """RFC 8867 section 5.5: five calls with 10 to 150 ms one way, 10 s apart, in 4 Mbit/s. 15 packets of 2.78 ms wait at
-    most.
+    """RFC 8867 section 5.5: five calls, 10 to 150 ms one way, 10 s apart, in 4 Mbit/s. At most 15 packets of 2.78 ms
+    wait.
     """
     delays = (10, 25, 50, 100, 150)
     calls = [call(f"{ms}", access_delay=f"{ms - 10} ms", start=f"{10 * i} s") for i, ms in enumerate(delays)]
