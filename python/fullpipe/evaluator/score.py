@@ -54,7 +54,7 @@ OLD_S = 13.0
 """Age at which the shifted runs are measured, seconds."""
 
 LATEST_START_S = 1000
-"""Largest offset of the senders' clock: a candidate cannot tell the begin of a run by its clock."""
+"""Largest offset of the senders' clock: the clock does not show a candidate when its run began."""
 
 REFERENCES = ("newreno", "cubic", "bbr3", "copa")
 STANDARDS = ("newreno", "cubic")
@@ -69,7 +69,7 @@ LIMIT_S = {1: 30.0, 2: 120.0, 3: 120.0}
 """Processor time of a stage's process, the compilation included, seconds."""
 
 MOST_ROUNDS = 1000
-"""Calls after which a secret has told too much."""
+"""Calls of a secret after which results may have leaked too much of the paths."""
 
 Rows = Mapping["Key", Measured]
 
@@ -340,7 +340,7 @@ class Work:
         victim: str,
         **options: Unpack[Options],
     ) -> None:
-        """Adds the run of a flow beside a victim."""
+        """Adds the run of a flow with a victim."""
         seed, start_s = self.seed(kind, number), self.start_s(kind, number)
         plan[Key(kind, number, victim)] = lambda name: scenario(
             path, {"x": name, "victim": victim}, seed, start_s=start_s, **options
@@ -514,6 +514,6 @@ def _lower(values: Sequence[float]) -> float:
 
 
 def _deciles(values: Sequence[float]) -> str:
-    """Deciles, rounded so that repeated calls tell little of the paths."""
+    """Deciles, rounded so that repeated calls leak little of the paths."""
     ordered = sorted(values)
     return " ".join(f"{ordered[min(len(ordered) - 1, round(i * (len(ordered) - 1) / 10))]:.2f}" for i in range(11))

@@ -67,8 +67,8 @@ def wrapper(
 ) -> None:
     """Writes an evaluator file for OpenEvolve, with functions for its cascade.
 
-    Calls of the secret are counted in a file beside it. The secret itself is neither in the file nor in the process of
-    the candidate.
+    Calls of the secret are counted in a file with the suffix ``.rounds``. The secret itself is in neither file, and the
+    process of the candidate does not get it.
 
     Args:
         file: The file, such as ``"evaluator.py"``.
