@@ -1,7 +1,8 @@
 """One direction of a TCP connection in a capture: sequence numbers, acknowledgments, RTTs, and retransmissions.
 
-In flight is sent - acknowledged - SACKed. An RTT is the time from data that was sent once to its ACK (Karn); in a
-recovery it is the time since the echoed timestamp was first sent (RFC 7323). Sequence numbers are compared modulo 2^32.
+In flight is sent - acknowledged - SACKed. An RTT is the time from the first packet that an ACK covers to this ACK, if
+it was sent once (Karn); in a recovery it is the time since the echoed timestamp was first sent (RFC 7323). Sequence
+numbers are compared modulo 2^32.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ WRAP, HALF = 1 << 32, 1 << 31
 MOST_SIZES, MOST_RANGES, MOST_TIMES, MOST_SENT = 64, 1000, 4096, 100_000
 """Bounds of the state of a direction."""
 
+DELIVERED = 8 * 1448
+"""Bytes of a delivery rate, at least: eight full packets."""
+
 
 class Direction:
     """Data in one direction.
@@ -24,6 +28,7 @@ class Direction:
         sent: Payload bytes, with retransmissions.
         retransmits, ce, missing: Packets retransmitted, CE marks as the sender learns of them, packets not captured.
         rtt_s: Last RTT; None before the first one.
+        delivery_bps: Greatest delivery rate outside recoveries, since the last call of `take_delivery`.
         min_rtt_s: Least RTT, with that of the handshake.
         has_rtt: Whether the time to an ACK is an RTT here; it is not at the receiver.
         offload: Whether packets are larger than a segment.
@@ -35,6 +40,7 @@ class Direction:
         self.sent = self.retransmits = self.ce = self.missing = self.packets = 0
         self.rtt_s: float | None = None
         self.min_rtt_s: float | None = None
+        self.delivery_bps: float | None = None
         self.has_rtt = True
         self.offload = False
         self.has_stamps = False
@@ -46,6 +52,7 @@ class Direction:
         self._sacked: list[tuple[int, int]] = []
         self._sent_at: deque[tuple[int, float]] = deque()
         self._stamps: dict[int, float] = {}
+        self._acks: deque[tuple[int, float]] = deque()
         self._ace: int | None = None
         self._ece = False
 
@@ -108,7 +115,10 @@ class Direction:
             self._cum = place
             self._take_rtt(t_s, place, echo)
         if blocks or self._sacked:
+            self._acks.clear()
             self._take_sacks(blocks)
+        else:
+            self._take_rate(t_s, place)
 
     def on_ecn(self, ace: int, *, ece: bool) -> None:
         """Takes the ECN bits of an ACK: the ACE counter (RFC 9768, section 3.2), or ECE (RFC 3168)."""
@@ -119,6 +129,11 @@ class Direction:
             self.ce += ece and not self._ece
             self._ece = ece
 
+    def take_delivery(self) -> float | None:
+        """Greatest delivery rate since the last call."""
+        rate, self.delivery_bps = self.delivery_bps, None
+        return rate
+
     def take_idle_rtt(self, rtt_s: float) -> None:
         """Takes the RTT of the handshake."""
         self.min_rtt_s = rtt_s if self.min_rtt_s is None else min(self.min_rtt_s, rtt_s)
@@ -126,12 +141,24 @@ class Direction:
     def _take_rtt(self, t_s: float, place: int, echo: int | None) -> None:
         began: float | None = None
         while self._sent_at and self._sent_at[0][0] <= place:
-            began = self._sent_at.popleft()[1]
+            sent_at = self._sent_at.popleft()[1]
+            began = sent_at if began is None else began
         if place <= self._recover or began is None:
             began = self._stamps.get(echo) if echo is not None else None
         if began is not None and self.has_rtt and t_s > began:
             self.rtt_s = t_s - began
             self.take_idle_rtt(self.rtt_s)
+
+    def _take_rate(self, t_s: float, place: int) -> None:
+        acks = self._acks
+        if acks and place <= acks[-1][0]:
+            return
+        acks.append((place, t_s))
+        while len(acks) > 1 and place - acks[1][0] >= DELIVERED:
+            acks.popleft()
+        first, began = acks[0]
+        if place - first >= DELIVERED and t_s > began:
+            self.delivery_bps = max(self.delivery_bps or 0.0, 8 * (place - first) / (t_s - began))
 
     def _take_sacks(self, blocks: list[tuple[int, int]]) -> None:
         ranges = list(self._sacked)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fullpipe._util.plain import Tree
@@ -65,25 +66,42 @@ class Connection:
     row_bin: int = -1
 
 
+COMMON = struct.Struct("!12xHBxHHHxB2x12sIIBB")
+"""Ethernet, IPv4 without options, and TCP up to the flags: type, version, length, identification, fragment, protocol,
+both addresses and ports, sequence number, acknowledgment, offset, flags.
+"""
+
+COMMON_BYTES = 54
+"""Bytes of these headers."""
+
+ONLY_STAMPS, STAMPS = b"\x01\x01\x08\x0a", struct.Struct("!II")
+"""Begin of options that are timestamps alone, and their values."""
+
+
 class Segment:
     """TCP segment of a packet."""
 
     __slots__ = ("ace", "ack", "blocks", "echo", "ends", "flags", "ident", "mss", "seq", "side", "size", "stamp")
 
-    def __init__(self, side: int, ends: tuple[bytes, bytes], tcp: bytes, size: int, ident: int) -> None:
+    def __init__(self, side: int, ends: tuple[bytes, bytes], numbers: Sequence[int], size: int, ident: int) -> None:
         self.side = side
         self.ends = ends
         self.ident = ident
-        self.seq, self.ack, offset, self.flags = struct.unpack_from("!IIBB", tcp, 4)
+        self.seq, self.ack, offset, self.flags = numbers
         self.ace = (offset & 1) << 2 | self.flags >> 6
         length = (offset >> 4) * 4
-        self.size = max(0, size - length)
+        self.size = size - length if size > length else 0
         self.mss: int | None = None
         self.stamp: int | None = None
         self.echo: int | None = None
         self.blocks: list[tuple[int, int]] = []
-        if length > 20:
-            self._read_options(tcp[20:length])
+
+    def read(self, data: bytes, at: int, length: int) -> None:
+        """Reads options of that length, at an offset of the data."""
+        if length == 12 and data.startswith(ONLY_STAMPS, at) and len(data) >= at + 12:
+            self.stamp, self.echo = STAMPS.unpack_from(data, at + 4)
+        elif length > 0:
+            self._read_options(data[at : at + length])
 
     def _read_options(self, options: bytes) -> None:
         at = 0
@@ -153,6 +171,7 @@ class _Capture:
         self._link = 0
         self._seen: dict[tuple[bytes, int, int, int], float] = {}
         self._numbers: dict[tuple[bytes, bytes], int] = {}
+        self._sides: dict[bytes, tuple[int, tuple[bytes, bytes]]] = {}
 
     def take(self, t_s: float, link: int, length: int, data: bytes) -> None:
         """Takes a packet."""
@@ -167,7 +186,9 @@ class _Capture:
             self._builder.add("gaps", t_s=begin, until_s=end, reason="no packets")
         self._last = t_s
         self._link = link
-        segment = self._segment(link, length, data)
+        segment = self._common(length, data) if link == 1 else None
+        if segment is None:
+            segment = self._segment(link, length, data)
         if segment is None:
             return
         if link in (113, 276) and self._is_twice(t_s, segment):
@@ -236,6 +257,7 @@ class _Capture:
                     rtt_kind=None if each.rtt_s is None else "sample",
                     min_rtt_s=each.min_rtt_s,
                     in_flight_bytes=each.in_flight,
+                    delivery_bps=each.take_delivery(),
                     retransmits=each.retransmits,
                     ce=each.ce,
                 )
@@ -247,6 +269,23 @@ class _Capture:
         if len(self._seen) > LEAST_PACKETS:
             self._seen.pop(next(iter(self._seen)))
         return segment.ident != 0 and t_s - before < TWICE_S
+
+    def _common(self, length: int, data: bytes) -> Segment | None:
+        """Segment of a frame with the headers of `COMMON`, which most frames have; None for another one."""
+        if len(data) < COMMON_BYTES:
+            return None
+        kind, version, total, ident, fragment, protocol, path, *numbers = COMMON.unpack_from(data)
+        if kind != IPV4 or version != 0x45 or protocol != TCP or fragment & 0x1FFF:
+            return None
+        known = self._sides.get(path)
+        if known is None:
+            if len(self._sides) > MOST_CONNECTIONS:
+                self._sides.clear()
+            known = self._sides[path] = _sorted(path[:4] + path[8:10], path[4:8] + path[10:])
+        # Segmentation offload leaves the length of IP at 0.
+        segment = Segment(*known, numbers, (total or length - 14) - 20, ident)
+        segment.read(data, COMMON_BYTES, (numbers[2] >> 4) * 4 - 20)
+        return segment
 
     def _segment(self, link: int, length: int, data: bytes) -> Segment | None:
         at = _network(link, data)
@@ -275,11 +314,16 @@ class _Capture:
         tcp = data[at + header :]
         if protocol != TCP or len(tcp) < 20:
             return None
-        # Segmentation offload leaves the length of IP at 0.
-        size = (total or wire) - header
-        ends = addresses[0] + tcp[:2], addresses[1] + tcp[2:4]
-        side = 0 if ends[0] <= ends[1] else 1
-        return Segment(side, ends if side == 0 else (ends[1], ends[0]), tcp, size, ident)
+        numbers = struct.unpack_from("!IIBB", tcp, 4)
+        ends = _sorted(addresses[0] + tcp[:2], addresses[1] + tcp[2:4])
+        segment = Segment(*ends, numbers, (total or wire) - header, ident)
+        segment.read(tcp, 20, (numbers[2] >> 4) * 4 - 20)
+        return segment
+
+
+def _sorted(source: bytes, sink: bytes) -> tuple[int, tuple[bytes, bytes]]:
+    """Side of the source, and both ends in their order."""
+    return (0, (source, sink)) if source <= sink else (1, (sink, source))
 
 
 def _take_segment(connection: Connection, now: float, segment: Segment) -> None:

@@ -106,14 +106,21 @@ def _pcap(buffer: _Buffer, order: str, unit: float) -> Iterator[Record]:
     buffer.at = 24
     head = struct.Struct(f"{order}IIII")
     while buffer.has(16):
-        seconds, fraction, captured, length = head.unpack_from(buffer.data, buffer.at)
-        if captured > MOST_RECORD_BYTES:
-            raise _too_long(buffer, "record", captured, MOST_RECORD_BYTES)
+        data, at = buffer.data, buffer.at
+        last = len(data) - 16
+        while at <= last:  # records of one block, without calls
+            seconds, fraction, captured, length = head.unpack_from(data, at)
+            if captured > MOST_RECORD_BYTES:
+                raise _too_long(buffer, "record", captured, MOST_RECORD_BYTES)
+            begin = at + 16
+            if begin + captured > len(data):
+                break
+            buffer.at = at = begin + captured
+            yield seconds + fraction * unit, link, length, data[begin:at]
+        else:
+            continue
         if not buffer.has(16 + captured):
             return
-        begin = buffer.at + 16
-        buffer.at = begin + captured
-        yield seconds + fraction * unit, link, length, buffer.data[begin : buffer.at]
 
 
 def _pcapng(buffer: _Buffer) -> Iterator[Record]:
