@@ -146,7 +146,8 @@ def test_measurements_without_a_sender_are_refused() -> None:
 
 
 def test_explains_a_simulated_flow(tmp_path: Path) -> None:
-    found = fullpipe.explain(measured(), budget="60 s", out=tmp_path / "out")
+    # No budget ends the search, so that the result does not depend on the machine.
+    found = fullpipe.explain(measured(), budget="1000 s", out=tmp_path / "out")
     fit = found.fit
     assert found.explained, found.sentences
     assert fit["rate_bps"] == pytest.approx(5e6, rel=0.03)

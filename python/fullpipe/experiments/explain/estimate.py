@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,15 @@ __all__ = ["Estimate", "estimate"]
 
 ALGORITHMS = ("newreno", "cubic", "bbr", "bbr3", "vegas")
 """Algorithms that are tried where the metadata names none."""
+
+CROSS_ALGORITHMS, CROSS_FLOWS = ("newreno", "cubic", "bbr"), (1, 2, 3)
+"""Algorithms and numbers of flows that are tried as cross traffic."""
+
+AQMS = ("codel",)
+"""Active queues that are tried; with one flow, FQ-CoDel is CoDel."""
+
+LEAST_REMAINDER = 0.05
+"""Part of the rate that other flows have, at least."""
 
 LEAST_BIN_S = 0.1
 
@@ -31,12 +41,14 @@ class Estimate:
     Attributes:
         params: Values that the search starts from.
         candidates: Models to fit.
+        crossed: Models with cross traffic.
         busy: Fraction of the time in which the link has a queue; None without RTTs.
         change_s: Time of the largest shift of the rate; None if there is none above 5 %.
     """
 
     params: Params
     candidates: list[Candidate]
+    crossed: list[Candidate]
     busy: float | None
     change_s: float | None
 
@@ -59,24 +71,49 @@ def estimate(seen: Observation) -> Estimate:
     wire = seen.packet / seen.mss
     # The 95th percentile of the delivery rate; means over 5 bins even out bursts of ACKs.
     smooth = np.convolve(chosen, np.ones(5) / 5, mode="valid") if len(chosen) >= 5 else chosen
-    rate = max(10e3, float(np.percentile(smooth, 95)) * wire)
+    mean = max(10e3, float(np.mean(chosen)) * wire)
+    rate = seen.capacity_bps or max(10e3, float(np.percentile(smooth, 95)) * wire)
     packet_s = 8 * seen.packet / rate
     base = max(0.2 * least, least - packet_s)
     delay = float(np.percentile(delays, 95)) if len(delays) else least
     params = Params(rate, base, float(np.clip(delay * rate / 8 / seen.packet, 2.0, MOST_PACKETS)))
-    return Estimate(params, _candidates(seen, delays), busy, _change(rates, width))
+    change_s = _change(rates, width)
+    return Estimate(params, _candidates(seen, delays), _crossed(seen, delays, change_s, mean / rate), busy, change_s)
+
+
+def _crossed(seen: Observation, delays: Values, change_s: float | None, part: float) -> list[Candidate]:
+    """Models with cross traffic, if the flow has only a part of the rate."""
+    if 1 - part < LEAST_REMAINDER:
+        return []
+    starts = [0.0] if change_s is None else [0.0, change_s]
+    return [
+        Candidate(algorithm, queue, cross=cross, cross_flows=count, cross_start_s=start_s)
+        for algorithm in _algorithms(seen)
+        for queue in _queues(seen, delays, (*AQMS, "fq-codel"))
+        for cross in CROSS_ALGORITHMS
+        for count in CROSS_FLOWS
+        for start_s in starts
+    ]
+
+
+def _algorithms(seen: Observation) -> list[str]:
+    given = seen.algorithm or ""
+    own = programs.named(given) or given
+    return [own] if own in algorithms() else list(ALGORITHMS)
 
 
 def _candidates(seen: Observation, delays: Values) -> list[Candidate]:
-    known = set(algorithms())
-    given = seen.algorithm or ""
-    own = programs.named(given) or given
-    names = [own] if own in known else list(ALGORITHMS)
+    names = _algorithms(seen)
+    return [Candidate(name, each) for each in _queues(seen, delays, AQMS) for name in names]
+
+
+def _queues(seen: Observation, delays: Values, active: Sequence[str]) -> list[str]:
+    """The queue of the metadata, or those that can have such delays."""
     queue = queues.named(seen.queue or "")
-    tried = [queue] if queue else ["drop-tail"]
-    if queue is None and len(delays) and float(np.median(delays)) < AQM_DELAY_S:
-        tried.append("codel")
-    return [Candidate(name, each) for each in tried for name in names]
+    if queue:
+        return [queue]
+    is_short = len(delays) > 0 and float(np.median(delays)) < AQM_DELAY_S
+    return ["drop-tail", *(active if is_short else ())]
 
 
 def _change(rates: Values, width: float) -> float | None:

@@ -15,7 +15,18 @@ from fullpipe.engine.options import Progress, RunOptions
 from fullpipe.errors import InputError
 from fullpipe.experiments.explain.estimate import Estimate, estimate
 from fullpipe.experiments.explain.explanation import Explanation, Overlay
-from fullpipe.experiments.explain.fit import SECOND_SEEDS, SEEDS, Fit, Range, Search, halve, profile
+from fullpipe.experiments.explain.fit import (
+    CROSS_SEEDS,
+    CROSS_STAGES,
+    SECOND_SEEDS,
+    SEEDS,
+    SHORT_STAGES,
+    Fit,
+    Range,
+    Search,
+    halve,
+    profile,
+)
 from fullpipe.experiments.explain.objective import MOST_J, Verdict, judge
 from fullpipe.experiments.explain.observation import Observation, metrics_of, observe
 from fullpipe.experiments.explain.path import LINK, Candidate, Params, Simulated, scenario_of, simulate
@@ -30,10 +41,12 @@ __all__ = ["explain"]
 VERDICT_SEEDS = tuple(range(101, 117))
 """Seeds of the verdict, which the search does not see."""
 
-SEARCHING, SECOND, PROFILING, LOOKING = 0.55, 0.7, 0.75, 0.9
-"""Parts of the budget at the end of the search, of the second search, of the profile, and of the second look."""
+SHORT, SEARCHING, CROSSED, SECOND, PROFILING, LOOKING = 0.15, 0.3, 0.65, 0.75, 0.8, 0.95
+"""Parts of the budget at the end of the short search, of the search, of that with cross traffic, of the second search,
+of the profile, and of the second look.
+"""
 
-SECOND_SEARCH, MOST_SECOND = 72, 3.0
+SECOND_SEARCH, MOST_SECOND = 40, 3.0
 """Evaluations of a second search, and the distance over `MOST_J` of a model that gets one."""
 
 MOST_BITS = 6e9
@@ -142,6 +155,8 @@ class Work:
         measured = metrics_of(seen.trace, seen.begin_s, seen.span_s, has_samples=seen.has_samples)
         if seen.has_handshake and seen.least_rtt_s is not None:
             measured.values["min_rtt_s"] = seen.least_rtt_s
+        if seen.capacity_bps is not None:
+            measured.values["capacity_bps"] = seen.capacity_bps
         self.search = Search(seen, measured, runner, self.is_over)
 
     def is_over(self, part: float) -> bool:
@@ -154,8 +169,19 @@ class Work:
     def explain(self, out: str | None) -> Explanation:
         """Fits, judges, looks for other causes, and reports."""
         start = self.first.params
-        fits = halve(self.search, [self.fit(each, start) for each in self.first.candidates], SEARCHING)
+        fits = [self.fit(each, start) for each in self.first.candidates]
+        crossed = [self.fit(each, start) for each in self.first.crossed]
+        fits = halve(self.search, fits, 0.0, SHORT, SHORT_STAGES)
+        # A flow with a small part of the rate is far from all models with one flow.
+        if not crossed or fits[0].distance <= MOST_SECOND * MOST_J:
+            fits = halve(self.search, fits, SHORT, SEARCHING)
         best = self.judged(fits[0])
+        if not best.verdict.explained:
+            self.search.seeds = CROSS_SEEDS
+            fits += halve(self.search, crossed, SEARCHING, CROSSED, CROSS_STAGES) if crossed else []
+            self.search.seeds = SEEDS
+            fits.sort(key=lambda each: each.distance)
+            best = self.judged(fits[0])
         if not best.verdict.explained:
             best = self.second(best, [each for each in fits[:2] if each.distance <= MOST_SECOND * MOST_J])
         ranges = profile(self.search, best.fit)
@@ -171,7 +197,7 @@ class Work:
         self.search.seeds = SECOND_SEEDS
         for i, fit in enumerate(fits):
             again = self.fit(fit.candidate, fit.best)
-            self.search.advance(again, SECOND_SEARCH, SEARCHING + (SECOND - SEARCHING) * (i + 1) / len(fits))
+            self.search.advance(again, SECOND_SEARCH, CROSSED + (SECOND - CROSSED) * (i + 1) / len(fits))
             if math.isfinite(again.distance):
                 one = self.judged(again)
                 if one.verdict.explained or (i == 0 and not best.verdict.explained):
@@ -186,7 +212,8 @@ class Work:
         shifted = not self.seen.from_start
         (runs,) = simulate([(fit.candidate, fit.best)], self.seen, VERDICT_SEEDS, self.search.runner, shifted=shifted)
         metrics = [each for run in runs for each in run.metrics]
-        return Best(fit, judge(self.search.measured, metrics, self.seen.span_s), runs)
+        verdict = judge(self.search.measured, metrics, self.seen.span_s, varies=bool(fit.candidate.cross))
+        return Best(fit, verdict, runs)
 
     def impaired(self, best: Best) -> list[Best]:
         """Models with random loss, a policer, or a rate change that explain the measurement as well.
@@ -267,9 +294,14 @@ class Work:
             found[f"{name}_status"] = "not determined" if known is None else self.status(name, known, params)
             if known is not None and found[f"{name}_status"] == "determined":
                 found[f"{name}_ci95"] = [known.low * factor, known.high * factor]
-        found |= {"queue": candidate.queue, "algorithm": candidate.algorithm}
+        found |= {"queue": candidate.queue, "algorithm": candidate.algorithm, "cross": candidate.traffic}
         found["candidates"] = [
-            {"algorithm": each.candidate.algorithm, "queue": each.candidate.queue, "objective": each.distance}
+            {
+                "algorithm": each.candidate.algorithm,
+                "queue": each.candidate.queue,
+                "cross": each.candidate.traffic,
+                "objective": each.distance,
+            }
             for each in fits
             if math.isfinite(each.distance)
         ]
@@ -308,6 +340,8 @@ class Work:
         found += [f"the algorithm; {own} and {other} fit" for other in dict.fromkeys(names) if other != own]
         if best.fit.candidate.queue == "codel":
             found.append("the queue: CoDel or FQ-CoDel; one flow does not show the difference")
+        if best.fit.candidate.cross:
+            found.append("the number and algorithm of the other flows; the flow shows only their load")
         found += [f"whether there is {_named(each)}; it fits as well" for each in impaired]
         return found
 

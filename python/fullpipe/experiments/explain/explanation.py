@@ -51,8 +51,8 @@ class Explanation(Results):
         files: The measurement's files.
         scenario: The model as a scenario.
         fit: Parameters: ``rate_bps``, ``base_rtt_s``, ``buffer_bytes`` (None for an active queue), ``queue``,
-            ``algorithm``; of each number X, ``X_status`` ("determined", "bounded", "not determined") and, where it is
-            known, ``X_ci95`` (low, high); and ``candidates``.
+            ``algorithm``, ``cross`` (other flows, or None); of each number X, ``X_status`` ("determined", "bounded",
+            "not determined") and, where it is known, ``X_ci95`` (low, high); and ``candidates``.
         explained: Whether the model explains the measurement.
         hint: Another cause that explains it, or the reason for no verdict; None without one.
         metrics_of_verdict: A row per metric: ``id``, ``measured``, ``simulated``, ``tolerance``, ``inside``.
@@ -100,6 +100,7 @@ class Explanation(Results):
             f"a {fit['rate_bps'] / 1e6:.3g} Mbit/s link with {fit['base_rtt_s'] * 1e3:.3g} ms base RTT, {queue}, and "
             f"one {fit['algorithm']} flow"
         )
+        model += f" beside {fit['cross']}" if fit["cross"] else ""
         lines = [f"Explained: {model} gives these metrics." if self.explained else f"Not explained: {self._reason()}"]
         if not self.explained:
             lines.append(f"Closest: {model}.")

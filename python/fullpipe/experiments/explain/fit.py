@@ -19,15 +19,30 @@ from fullpipe.experiments.explain.observation import Metrics, Observation
 from fullpipe.experiments.explain.path import Candidate, Params, simulate
 from fullpipe.runs.runner import Runner
 
-__all__ = ["SECOND_SEEDS", "SEEDS", "Fit", "Range", "Search", "halve", "profile"]
+__all__ = [
+    "CROSS_SEEDS",
+    "CROSS_STAGES",
+    "SECOND_SEEDS",
+    "SEEDS",
+    "SHORT_STAGES",
+    "Fit",
+    "Range",
+    "Search",
+    "halve",
+    "profile",
+]
 
 SEEDS = (1, 2)
 """Seeds of the search."""
 
-STAGES = ((20, 0.3, 0.6), (40, 0.5, 0.5), (100, 0.8, 0.5), (200, 1.0, 1.0))
+SHORT_STAGES = ((16, 1.0, 1.0),)
+STAGES = ((24, 0.3, 0.5), (48, 0.5, 0.5), (100, 0.8, 0.5), (200, 1.0, 1.0))
 """Stages: evaluations of each remaining candidate, part of the time of the search until the end of the stage, and
 fraction of the candidates that go on. With all at once, a short budget would leave each candidate two generations.
 """
+
+CROSS_STAGES = ((1, 0.4, 0.2), (17, 0.7, 0.3), (49, 0.85, 0.4), (121, 1.0, 1.0))
+"""Stages of the models with cross traffic, which are many. The first one has only the first estimate."""
 
 POPULATION, STEP = 8, 0.15
 
@@ -42,10 +57,16 @@ BOUNDS = {"rate_bps": (-1.0, 1.0), "base_rtt_s": (-0.5, 0.2), "buffer_packets": 
 SCANNED = (0.0, -0.12, -0.25, -0.4)
 """Logarithms of base RTTs over the first estimate that are tried first, where the queue may never have been empty."""
 
+LARGER = (0.2, 0.4, 0.7)
+"""Logarithms of RTTs with a full queue that are tried first: an algorithm can leave most of the buffer empty."""
+
 PACKETS = (1.0, 3000.0)
 
 MOST_EXTRA = 0.98
 """Greatest loss rate, or ratio of two rates."""
+
+CROSS_SEEDS = (1, 2, 3)
+"""Seeds of the search with cross traffic, beside which runs differ more."""
 
 GOOD_J = 0.5
 """Distance at which a search ends."""
@@ -105,17 +126,20 @@ class Fit:
         return self.distance < GOOD_J or (self.evaluations >= LEAST_EVALUATIONS and self.stalled >= STALLED)
 
     def ask(self) -> list[Params]:
-        """Parameters of the next generation; the first one has `SCANNED` base RTTs."""
+        """Parameters of the next generation; the first one has `SCANNED` base RTTs and `LARGER` buffers."""
         if not self.known:
-            place = self.names.index("base_rtt_s")
-            self._asked = [
-                [base / SCALES["base_rtt_s"] if i == place else 0.0 for i in range(len(self.names))] for base in SCANNED
-            ]
+            self._asked = self._scanned()
         else:
             if self._search is None:
                 self._search = _strategy(self._asked[self._first])
             self._asked = self._search.ask()
         return [self._params(point) for point in self._asked]
+
+    def _scanned(self) -> list[list[float]]:
+        tried = [("base_rtt_s", move) for move in (SCANNED[:1] if self.candidate.cross else SCANNED)]
+        if self.candidate.has_buffer and not self.candidate.cross:
+            tried += [("buffer_packets", move) for move in LARGER]
+        return [[move / SCALES[name] if own == name else 0.0 for own in self.names] for name, move in tried]
 
     def tell(self, params: Sequence[Params], distances: Sequence[float]) -> None:
         """Takes the distances of a generation."""
@@ -187,7 +211,10 @@ class Search:
         """Distances of models."""
         self.evaluations += len(models)
         found = simulate(models, self.seen, self.seeds, self.runner)
-        return [distance(self.measured, [each.metrics[0] for each in runs]) for runs in found]
+        return [
+            distance(self.measured, [each.metrics[0] for each in runs], varies=bool(candidate.cross))
+            for (candidate, _), runs in zip(models, found, strict=True)
+        ]
 
     def advance(self, fit: Fit, evaluations: int, part: float) -> None:
         """Continues a fit, up to a number of evaluations, or until that part of the budget is used."""
@@ -196,20 +223,29 @@ class Search:
             fit.tell(params, self.distances([(fit.candidate, each) for each in params]))
 
 
-def halve(search: Search, fits: Sequence[Fit], until: float) -> list[Fit]:
+def halve(
+    search: Search,
+    fits: Sequence[Fit],
+    begin: float,
+    until: float,
+    stages: Sequence[tuple[int, float, float]] = STAGES,
+) -> list[Fit]:
     """Fits, best first. After each stage, the better ones go on, and at least two.
 
     Args:
         search: The measurement.
         fits: Fits of all candidates.
+        begin: Part of the budget that is used.
         until: Part of the budget that may be used.
+        stages: The stages.
     """
     remaining = list(fits)
     before = 0.0
-    for evaluations, end, kept in STAGES:
+    for evaluations, end, kept in stages:
         for j, fit in enumerate(remaining):
             # Each candidate gets its part of the time, so that the last one is not left out.
-            search.advance(fit, evaluations, until * (before + (end - before) * (j + 1) / len(remaining)))
+            part = before + (end - before) * (j + 1) / len(remaining)
+            search.advance(fit, evaluations, begin + (until - begin) * part)
         remaining.sort(key=lambda each: each.distance)
         remaining = remaining[: max(2, math.ceil(kept * len(remaining)))]
         before = end

@@ -21,11 +21,14 @@ SIGMAS = {
     "min_rtt_s": 0.01,
     "p50_rtt_s": 0.03,
     "p95_rtt_s": 0.03,
+    "p99_rtt_s": 0.03,
+    "capacity_bps": 0.01,
     "mean_in_flight_bytes": 0.04,
     "retransmits": 0.3,
     "ce": 0.3,
     "mean_queue_packets": 0.05,
     "dropped_packets": 0.3,
+    "fast_recoveries": 0.3,
 }
 """Standard deviations of the logarithms of metrics."""
 
@@ -36,17 +39,20 @@ TOLERANCES = {
     "min_rtt_s": 0.03,
     "p50_rtt_s": 0.06,
     "p95_rtt_s": 0.08,
+    "p99_rtt_s": 0.08,
+    "capacity_bps": 0.03,
     "mean_in_flight_bytes": 0.08,
     "retransmits": 0.35,
     "ce": 0.35,
     "mean_queue_packets": 0.08,
     "dropped_packets": 0.35,
+    "fast_recoveries": 0.35,
 }
 """Width of the band of each metric beyond the simulated runs, as a logarithm."""
 
 WINDOW_TOLERANCES = {"goodput_bps": 0.05, "mean_rtt_s": 0.06}
 
-OFFSETS = {"retransmits": 5.0, "ce": 5.0, "mean_queue_packets": 5.0, "dropped_packets": 5.0}
+OFFSETS = {"retransmits": 5.0, "ce": 5.0, "mean_queue_packets": 5.0, "dropped_packets": 5.0, "fast_recoveries": 5.0}
 """Added to counts before their logarithm is taken: 0 and 1 differ little."""
 
 MOST_J = 20.0
@@ -108,20 +114,37 @@ class Verdict:
         return inside and len(self.outside) <= MOST_OUTSIDE and self.distance <= MOST_J
 
 
-def distance(measured: Metrics, simulated: Sequence[Metrics]) -> float:
-    """Sum over the metrics of the squared mean logarithmic difference, in units of `SIGMAS`."""
+def distance(measured: Metrics, simulated: Sequence[Metrics], *, varies: bool = False) -> float:
+    """Sum over the metrics of the squared mean logarithmic difference, in units of its variance.
+
+    Args:
+        measured: Measured metrics.
+        simulated: Metrics of each run.
+        varies: Whether the variance between the runs is added to that of `SIGMAS`. Beside other flows it is large. The
+            logarithm of the sum is added, as in a likelihood, so that a model does not gain by a larger variance.
+    """
     total = 0.0
     for name, value in measured.values.items():
-        differences = [_log(name, each.values.get(name, 0.0)) - _log(name, value) for each in simulated]
-        total += (math.fsum(differences) / len(differences) / SIGMAS[name]) ** 2
+        differences = np.array([_log(name, each.values.get(name, 0.0)) - _log(name, value) for each in simulated])
+        total += float(_squared(differences, SIGMAS[name], varies))
     for _, own, others in _windows(measured, simulated):
         if len(own) and len(others) == len(simulated):
-            logs = np.mean([_logs(np.sort(each)) for each in others], axis=0)
-            total += float(np.mean(((logs - _logs(np.sort(own))) / WINDOW_SIGMA) ** 2))
+            logs = np.array([_logs(np.sort(each)) for each in others]) - _logs(np.sort(own))
+            total += float(np.mean(_squared(logs, WINDOW_SIGMA, varies)))
     return total
 
 
-def judge(measured: Metrics, simulated: Sequence[Metrics], span_s: float) -> Verdict:
+def _squared(differences: Values, sigma: float, varies: bool) -> Values:
+    """Squared means of differences over the runs, in units of their variance."""
+    squared: Values = np.mean(differences, axis=0) ** 2 / sigma**2
+    if not varies or len(differences) < 2:
+        return squared
+    ratio = 1 + np.var(differences, axis=0, ddof=1) / sigma**2
+    likely: Values = squared / ratio + np.log(ratio)
+    return likely
+
+
+def judge(measured: Metrics, simulated: Sequence[Metrics], span_s: float, *, varies: bool = False) -> Verdict:
     """Verdict over runs that the fit did not use."""
     judged = []
     for name, value in measured.values.items():
@@ -137,7 +160,7 @@ def judge(measured: Metrics, simulated: Sequence[Metrics], span_s: float) -> Ver
             some = [float(each[i]) for each in others]
             low, high = min(some) / factor, max(some) * factor
             windows.append(Window(float(value), low, high, i * width, (i + 1) * width, metric))
-    return Verdict(judged, windows, distance(measured, simulated))
+    return Verdict(judged, windows, distance(measured, simulated, varies=varies))
 
 
 def _windows(measured: Metrics, simulated: Sequence[Metrics]) -> list[tuple[str, Values, list[Values]]]:

@@ -32,6 +32,16 @@ FROM_START = ("fullpipe", "iperf3", "pcap", "pcapng")
 BYTES_DIFFER = 0.1
 """Part by which the bytes of a bottleneck may differ from those of its flow, whose headers it counts too."""
 
+EPISODE_RTTS = 1.5
+
+SPREAD, LARGER_PEAK = 1.25, 10
+"""Factor by which late ACKs can exceed the rate of the link, and rows of its peak over those of such ACKs."""
+
+LEAST_PEAK, PEAK_WIDTH, PEAK_RATIO = 5, 1.015, 4
+"""Rows of a peak of the delivery rates, the factor within which they lie, and their number over that of equally wide
+ranges around it.
+"""
+
 MTU, MSS, HEADERS = 1500, 1448, 52
 """Sizes in bytes where the measurement has none: Ethernet, IPv4 and TCP with timestamps."""
 
@@ -48,6 +58,7 @@ class Trace:
         ce: CE marks of the whole time; None where unknown.
         queue: Mean queue of the bottleneck, in packets; None where unknown.
         drops: Packets dropped there in the whole time; None where unknown.
+        episodes: Loss episodes of the whole time; None where unknown.
     """
 
     acked_at: Values
@@ -60,6 +71,7 @@ class Trace:
     ce: float | None = None
     queue: float | None = None
     drops: float | None = None
+    episodes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,7 @@ class Observation:
         least_rtt_s: Smallest RTT, also of the kernel's own minimum.
         has_handshake: Whether that minimum includes the handshake, when the queue was empty.
         limited: Fraction of the samples in which the application or the receiver limited the flow.
+        capacity_bps: Rate of the link by the spacing of ACKs, with headers; None where it does not show.
     """
 
     trace: Trace
@@ -114,6 +127,7 @@ class Observation:
     least_rtt_s: float | None
     has_handshake: bool
     limited: float
+    capacity_bps: float | None = None
 
     @property
     def packet(self) -> int:
@@ -128,7 +142,7 @@ class Observation:
             at, values = getattr(trace, f"{name}_at"), getattr(trace, name)
             kept = at <= self.begin_s + span_s
             parts |= {f"{name}_at": at[kept], name: values[kept]}
-        shorter = replace(trace, **parts, retransmits=None, ce=None, queue=None, drops=None)
+        shorter = replace(trace, **parts, retransmits=None, ce=None, queue=None, drops=None, episodes=None)
         return replace(self, trace=shorter, span_s=span_s)
 
 
@@ -174,7 +188,9 @@ def _observation(flow: Tree, rows: list[Tree], known: list[Tree], measurement: M
     flight_at, in_flight = _series(rows, flight, start)
     counts = _count(rows, "retransmits"), _count(rows, "ce")
     queue, drops = _bottleneck(measurement, rows)
-    trace = Trace(acked_at, acked, rtt_at, rtt, flight_at, in_flight, *counts, queue, drops)
+    has_samples = any(row["rtt_kind"] == "sample" for row in rows)
+    episodes = _episodes(rows) if has_samples else None
+    trace = Trace(acked_at, acked, rtt_at, rtt, flight_at, in_flight, *counts, queue, drops, episodes)
     header = flow["header_bytes"] or (HEADERS if flow["mss_bytes"] is None else max(40, MTU - mss))
     limited = [row["limited"] in ("app", "rwnd", "sndbuf") for row in known]
     return Observation(
@@ -189,10 +205,11 @@ def _observation(flow: Tree, rows: list[Tree], known: list[Tree], measurement: M
         _queue(measurement),
         from_start=from_start,
         uses_cwnd=uses_cwnd,
-        has_samples=any(row["rtt_kind"] == "sample" for row in rows),
+        has_samples=has_samples,
         least_rtt_s=min(least) if least else None,
         has_handshake=from_start and any(row["min_rtt_s"] for row in rows),
         limited=sum(limited) / len(limited),
+        capacity_bps=_capacity(rows, (mss + header) / mss) if has_samples else None,
     )
 
 
@@ -213,7 +230,8 @@ def metrics_of(trace: Trace, begin_s: float, span_s: float, *, has_samples: bool
     if len(trace.rtt) >= LEAST_SAMPLES:
         if has_samples:
             values["min_rtt_s"] = float(trace.rtt.min())
-        values["p50_rtt_s"], values["p95_rtt_s"] = (float(each) for each in np.percentile(trace.rtt, (50, 95)))
+        percentiles = np.percentile(trace.rtt, (50, 95, 99)).tolist()
+        values |= zip(("p50_rtt_s", "p95_rtt_s", "p99_rtt_s"), percentiles, strict=True)
         windows = _means(trace.rtt_at, trace.rtt, edges)
     if len(trace.flight) >= LEAST_SAMPLES:
         values["mean_in_flight_bytes"] = float(trace.flight.mean())
@@ -222,6 +240,7 @@ def metrics_of(trace: Trace, begin_s: float, span_s: float, *, has_samples: bool
         ("ce", trace.ce),
         ("mean_queue_packets", trace.queue),
         ("dropped_packets", trace.drops),
+        ("fast_recoveries", trace.episodes),
     ):
         values |= {} if value is None else {name: value}
     return Metrics(values, goodput, windows)
@@ -252,6 +271,46 @@ def _count(rows: Sequence[Tree], key: str) -> float | None:
         return None
     first = known[0][1] if len(known) > 1 and known[0][0] < len(rows) - 1 else 0.0
     return max(0.0, float(known[-1][1] - first))
+
+
+def _episodes(rows: Sequence[Tree]) -> float | None:
+    """Loss episodes: retransmissions with less than `EPISODE_RTTS` RTTs between them belong to one."""
+    known = [row for row in rows if row["retransmits"] is not None]
+    if len(known) < LEAST_SAMPLES:
+        return None
+    episodes, last_s = 0, -math.inf
+    before = 0
+    for row in known:
+        if row["retransmits"] > before:
+            episodes += row["t_s"] - last_s > EPISODE_RTTS * (row["rtt_s"] or 0.0)
+            last_s = row["t_s"]
+        before = row["retransmits"]
+    return float(episodes)
+
+
+def _capacity(rows: Sequence[Tree], wire: float) -> float | None:
+    """Greatest delivery rate at which many rows lie close together; None without such a rate.
+
+    Packets that leave a link in a row have its spacing. Traffic of others widens it, and delays of single ACKs spread
+    it, but neither gathers the rates of many rows at one value.
+    """
+    rates = np.sort(np.array([row["delivery_bps"] for row in rows if row["delivery_bps"]]))
+
+    def count(low: float, high: float) -> NDArray[np.intp]:
+        return np.searchsorted(rates, high * rates) - np.searchsorted(rates, low * rates)
+
+    inside = count(1, PEAK_WIDTH)
+    around = np.maximum(count(PEAK_WIDTH**-2, 1), count(PEAK_WIDTH, PEAK_WIDTH**3)) / 2
+    peaks = np.flatnonzero((inside >= LEAST_PEAK) & (inside >= PEAK_RATIO * around))
+    if not len(peaks):
+        return None
+    top = peaks[-1]
+    # ACKs that come late spread a peak upwards, where a few of them can lie together.
+    near = peaks[rates[peaks] * SPREAD >= rates[top]]
+    if inside[near].max() < LARGER_PEAK * inside[top]:
+        near = near[rates[near] * PEAK_WIDTH >= rates[top]]
+    begin = int(near[np.argmax(inside[near])])
+    return float(np.median(rates[begin : begin + int(inside[begin])])) * wire
 
 
 def _bottleneck(measurement: Measurement, rows: Sequence[Tree]) -> tuple[float | None, float | None]:

@@ -22,6 +22,9 @@ __all__ = ["AQM_PACKETS", "LINK", "Candidate", "Params", "Simulated", "scenario_
 LINK = "l"
 """Name of the link."""
 
+CROSS = "cross"
+"""Name of the cross traffic."""
+
 AQM_PACKETS = 1000
 """Limit of an active queue, which is not fitted: with CoDel the buffer can be 40 times off, and nothing changes."""
 
@@ -64,12 +67,26 @@ class Candidate:
         queue: Queueing discipline.
         impairment: "loss", "policer", "rate change", or "" for none.
         change_s: Time of a rate change.
+        cross: Algorithm of the cross traffic; "" for none.
+        cross_flows: Number of its flows.
+        cross_start_s: Time when they start.
     """
 
     algorithm: str
     queue: str = "drop-tail"
     impairment: str = ""
     change_s: float = 0.0
+    cross: str = ""
+    cross_flows: int = 0
+    cross_start_s: float = 0.0
+
+    @property
+    def traffic(self) -> str | None:
+        """Cross traffic in words; None without it."""
+        if not self.cross:
+            return None
+        start = f" from {self.cross_start_s:.1f} s on" if self.cross_start_s else ""
+        return f"{self.cross_flows} other {self.cross} flow{'s' * (self.cross_flows > 1)}{start}"
 
     @property
     def has_buffer(self) -> bool:
@@ -102,6 +119,12 @@ def scenario_of(candidate: Candidate, params: Params, seen: Observation, *, long
     elif candidate.impairment == "rate change":
         rate = f"{params.extra * params.rate_bps:.0f} bit/s"
         link["schedule"] = [{"at": f"{candidate.change_s:.3f} s", "rate": rate}]
+    flow: Tree = {"algorithm": candidate.algorithm, "host": seen.host, "processing_time": PROCESSING}
+    flows = [flow]
+    if candidate.cross:
+        start = f"{candidate.cross_start_s:.3f} s"
+        more: Tree = {"name": CROSS, "algorithm": candidate.cross, "count": candidate.cross_flows, "start": start}
+        flows.append(flow | {"host": "linux"} | more)
     interval_s = max(LEAST_INTERVAL_S, seen.span_s / MOST_ROWS, min(0.1, seen.interval_s))
     return Scenario.from_dict(
         {
@@ -109,7 +132,7 @@ def scenario_of(candidate: Candidate, params: Params, seen: Observation, *, long
             "series_interval": f"{interval_s:.6f} s",
             "packet_size": seen.packet,
             "links": [link],
-            "flows": [{"algorithm": candidate.algorithm, "host": seen.host, "processing_time": PROCESSING}],
+            "flows": flows,
         }
     )
 
@@ -136,15 +159,16 @@ def simulate(
     runs = [Run(i * len(seeds) + j, case, seed) for i, case in enumerate(cases) for j, seed in enumerate(seeds)]
     rows = runner.all_rows(runs)
     offsets = range(SHIFTS) if shifted else (0,)
-    idle = [params.base_rtt_s + HANDSHAKE_BITS / params.rate_bps for _, params in models for _ in seeds]
-    found = [_simulated(row["result"], seen, offsets, idle_s) for row, idle_s in zip(rows, idle, strict=True)]
+    paths = [params for _, params in models for _ in seeds]
+    found = [_simulated(row["result"], seen, offsets, params) for row, params in zip(rows, paths, strict=True)]
     return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(models))]
 
 
-def _simulated(result: Result, seen: Observation, offsets: Sequence[int], idle_s: float) -> Simulated:
+def _simulated(result: Result, seen: Observation, offsets: Sequence[int], params: Params) -> Simulated:
     # Arrow tables with metadata would take as long as the run itself.
     series = result.columns("series")
-    columns = {name: to_numpy(series[name]).astype(float) for name in COLUMNS}
+    own = to_numpy(series["flow"]) == 0
+    columns = {name: to_numpy(series[name])[own].astype(float) for name in COLUMNS}
     at = columns["t_s"]
     widths = np.diff(at, prepend=0.0)
     payload = seen.mss / seen.packet
@@ -161,9 +185,14 @@ def _simulated(result: Result, seen: Observation, offsets: Sequence[int], idle_s
         float(to_numpy(result.columns("flows")["retransmits"])[0]),
         float(to_numpy(result.columns("links")["marked_packets"])[0]),
         *_queue(result, seen),
+        episodes=float(to_numpy(result.columns("flows")["fast_recoveries"])[0]),
     )
     metrics = [_sampled(trace, seen, offset, result.scenario.duration_s) for offset in offsets]
+    if seen.capacity_bps is not None:
+        for each in metrics:
+            each.values["capacity_bps"] = params.rate_bps
     if seen.has_handshake:
+        idle_s = params.base_rtt_s + HANDSHAKE_BITS / params.rate_bps
         for each in metrics:
             each.values["min_rtt_s"] = min(idle_s, each.values.get("min_rtt_s", math.inf))
     return Simulated(trace, metrics)
@@ -198,6 +227,7 @@ def _sampled(trace: Trace, seen: Observation, offset_s: float, duration_s: float
         retransmits=None if want.retransmits is None else (trace.retransmits or 0.0) * part,
         ce=None if want.ce is None else (trace.ce or 0.0) * part,
         drops=None if want.drops is None else (trace.drops or 0.0) * part,
+        episodes=None if want.episodes is None else (trace.episodes or 0.0) * part,
     )
     return metrics_of(sampled, seen.begin_s, seen.span_s, has_samples=seen.has_samples)
 
