@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -143,15 +144,22 @@ def make(case: Case, directory: Path) -> None:
         record.write(f"{folder}/out", case.scenario, plan, lines, booted.version)
         (capture,) = Path(folder, "out").glob("flow-0000-*.pcap")
         measured = read(capture)
+    keep(measured, case.number, booted.version, directory)
+
+
+def keep(measured: Measurement, number: int, version: str, directory: Path) -> None:
+    """Keeps the samples of a measurement, and the columns that an explanation reads. RTTs and rates have 24 bits."""
     (flow,) = measured.flows.to_pylist()
-    metadata = {"kernel": booted.version, "vantage": measured.metadata["vantage"], "t0": measured.metadata["t0"]}
-    columns = [
-        name for name in measured.samples.schema.names if measured.samples[name].null_count < len(measured.samples)
-    ]
+    metadata = {"kernel": version, "vantage": measured.metadata["vantage"], "t0": measured.metadata["t0"]}
+    samples = measured.samples.drop_columns(["sent_bytes"])
+    for name in ("rtt_s", "delivery_bps"):
+        place = samples.schema.get_field_index(name)
+        samples = samples.set_column(place, name, samples[name].cast(pa.float32()))
+    columns = [name for name in samples.schema.names if samples[name].null_count < len(samples)]
     flow = {name: value for name, value in flow.items() if value is not None}
-    table = measured.samples.select(columns).replace_schema_metadata({"flow": repr(flow), "metadata": repr(metadata)})
+    table = samples.select(columns).replace_schema_metadata({"flow": repr(flow), "metadata": repr(metadata)})
     directory.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, directory / f"{case.number:02}.parquet", compression="zstd", compression_level=19)
+    pq.write_table(table, directory / f"{number:02}.parquet", compression="zstd", compression_level=19)
 
 
 def load(path: Path) -> Measurement:
@@ -164,7 +172,9 @@ def load(path: Path) -> Measurement:
     tables = {name: schema(name).empty_table() for name in TABLES}
     wanted = schema("samples")
     rows = [
-        table[name] if name in table.column_names else pa.nulls(len(table), wanted.field(name).type)
+        table[name].cast(wanted.field(name).type)
+        if name in table.column_names
+        else pa.nulls(len(table), wanted.field(name).type)
         for name in wanted.names
     ]
     tables["samples"] = pa.table(rows, schema=wanted)
@@ -191,9 +201,13 @@ def main() -> None:
 
 def explain(case: Case, directory: Path, budget: str) -> None:
     """Explains a recording, and prints a row of a table."""
-    found = fullpipe.explain(load(directory / f"{case.number:02}.parquet"), budget=budget)
+    measured = load(directory / f"{case.number:02}.parquet")
+    begun_s = time.process_time()
+    found = fullpipe.explain(measured, budget=budget)
+    cpu_s = time.process_time() - begun_s
     kept, fit = found.to_dict(), found.fit
-    full = case.buffer_packets if case.algorithm != "bbr" else None
+    was_full = measured.samples["retransmits"][-1].as_py() > 0
+    full = case.buffer_packets if was_full else None
     own = "right" if fit["algorithm"] == OURS.get(case.algorithm, case.algorithm) else f"wrong: {fit['algorithm']}"
     cells = [
         str(case.number),
@@ -210,7 +224,8 @@ def explain(case: Case, directory: Path, budget: str) -> None:
         found.hint or "",
         "; ".join(each.partition(";")[0] for each in found.not_determined),
     ]
-    print(f"| {' | '.join([*cells, str(kept['seconds'])])} |", flush=True)
+    cells += [fit["queue"], fit["cross"] or "", f"{cpu_s:.0f}", str(kept["seconds"])]
+    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def off(value: Any, truth: float | None) -> str:
