@@ -100,7 +100,7 @@ class Explanation(Results):
             f"a {fit['rate_bps'] / 1e6:.3g} Mbit/s link with {fit['base_rtt_s'] * 1e3:.3g} ms base RTT, {queue}, and "
             f"one {fit['algorithm']} flow"
         )
-        model += f" beside {fit['cross']}" if fit["cross"] else ""
+        model += f" next to {fit['cross']}" if fit["cross"] else ""
         lines = [f"Explained: {model} gives these metrics." if self.explained else f"Not explained: {self._reason()}"]
         if not self.explained:
             lines.append(f"Closest: {model}.")

@@ -66,7 +66,7 @@ MOST_EXTRA = 0.98
 """Greatest loss rate, or ratio of two rates."""
 
 CROSS_SEEDS = (1, 2, 3)
-"""Seeds of the search with cross traffic, beside which runs differ more."""
+"""Seeds of the search with cross traffic, where runs differ more."""
 
 GOOD_J = 0.5
 """Distance at which a search ends."""

@@ -120,7 +120,7 @@ def distance(measured: Metrics, simulated: Sequence[Metrics], *, varies: bool = 
     Args:
         measured: Measured metrics.
         simulated: Metrics of each run.
-        varies: Whether the variance between the runs is added to that of `SIGMAS`. Beside other flows it is large. The
+        varies: Whether the variance between the runs is added to that of `SIGMAS`. With other flows it is large. The
             logarithm of the sum is added, as in a likelihood, so that a model does not gain by a larger variance.
     """
     total = 0.0
