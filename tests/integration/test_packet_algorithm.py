@@ -179,6 +179,37 @@ def test_states_and_the_ack_frequency_of_a_class() -> None:
         fullpipe.packet_algorithm("twice", inspect=["phase"])(type("Twice", (WithStates,), {"phase": 0.0}))
 
 
+def test_path_mtu_events_of_a_class() -> None:
+    """A tunnel makes datagrams smaller once, and lost probes of the path MTU are no losses (RFC 9000, 14.4)."""
+    mtus: list[tuple[int, int]] = []
+    discarded: list[int] = []
+    losses: list[int] = []
+
+    @fullpipe.packet_algorithm("with-mtu")
+    class WithMtu:
+        def on_packets_acked(self, path: Any, acked: Any, rtt: Any) -> None: ...
+
+        def on_packets_lost(self, path: Any, lost: Any, persistent: bool) -> None:
+            losses.append(lost.bytes_total)
+
+        def on_mtu(self, path: Any, max_datagram_bytes: int) -> None:
+            mtus.append((max_datagram_bytes, path.datagram))
+
+        def on_discarded(self, path: Any, discarded_bytes: int) -> None:
+            discarded.append(discarded_bytes)
+
+        def window_bytes(self) -> int:
+            return 14720
+
+    keys = {"mtu_probes": "500 ms", "tunnel": {"at": "1.8 s", "overhead": 60}}
+    fullpipe.run(
+        Scenario(**{**NETWORK, "duration": "3 s"}, flows=[{"algorithm": "with-mtu", "transport": "quic", **keys}])
+    )
+    assert mtus == [(912, 912)]
+    assert discarded == [972, 972, 972, 912, 912]
+    assert losses == []
+
+
 def test_a_misspelt_method_is_refused() -> None:
     names = ("window_bytes", "on_packets_acked", "on_packets_lost", "on_packet_send")
     kind = type("Misspelt", (), dict.fromkeys(names, lambda self, *_: 14720))
@@ -190,6 +221,8 @@ def test_a_misspelt_method_is_refused() -> None:
     ("keys", "fault"),
     [
         ({"ack_reorder": 10}, "ack_reorder"),
+        ({"mtu_probes": "1 s"}, "mtu_probes"),
+        ({"transport": "quic", "tunnel": {"at": "1 s", "overhead": 500}}, "tunnel.overhead"),
         ({"transport": "quic", "recovery": "sack"}, "recovery"),
         ({"transport": "quic", "ack_every": 0}, "ack_every"),
         ({"transport": "sctp"}, "transport"),

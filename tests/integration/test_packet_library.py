@@ -117,6 +117,18 @@ static int frequency(void *state, const struct fullpipe_path *path, uint64_t thr
 	return (int)(threshold * 1000 + max_ack_delay / 1000000 + path->in_flight * 0);
 }
 
+static int mtu(void *state, const struct fullpipe_path *path, uint64_t datagram)
+{
+	(void)state;
+	return (int)(datagram + path->in_flight * 0);
+}
+
+static int discarded(void *state, const struct fullpipe_path *path, uint64_t bytes)
+{
+	(void)state;
+	return (int)(bytes + path->in_flight * 0);
+}
+
 static const char *name(void *state)
 {
 	return ((struct aimd *)state)->recovery_end ? "ProbeBW_UP" : "Startup";
@@ -125,8 +137,14 @@ static const char *name(void *state)
 static const struct fullpipe_packet_control control = {
 	.state_name = name,
 	.ack_frequency = frequency,
+	.mtu = mtu,
+	.discarded = discarded,
 """
-"""Two optional functions of a library. The first returns its arguments in one number, which is a fault."""
+"""Optional functions of a library. All but ``name`` return their arguments in one number, which is a fault."""
+
+
+DATAGRAM = NETWORK.get("packet_size", 1000) - 28
+"""Bytes of a packet without the headers of UDP and IPv4."""
 
 
 def test_optional_functions_of_a_library_are_called(tmp_path: Path) -> None:
@@ -139,6 +157,10 @@ def test_optional_functions_of_a_library_are_called(tmp_path: Path) -> None:
     assert set(phases) - {None} == {0.0, 5.0}
     with pytest.raises(AlgorithmError, match="on_ack_frequency of the library returned 9007"):
         fullpipe.run(scenario.set({"flows.0.ack_every": 10, "flows.0.ack_delay": "7 ms"}))
+    with pytest.raises(AlgorithmError, match=f"on_mtu of the library returned {DATAGRAM - 60}"):
+        fullpipe.run(scenario.set({"flows.0.tunnel": {"at": "1 s", "overhead": "60 B"}}))
+    with pytest.raises(AlgorithmError, match=f"on_discarded of the library returned {DATAGRAM}"):
+        fullpipe.run(scenario.set({"flows.0.mtu_probes": "1 s"}))
 
 
 def test_faults_of_a_library_are_named(library: Path, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ PLACES = {
     "flows source/video": ["source-video"],
     "udp": ["udp", "traffic", "ip"],
     "flows resume": ["resume"],
+    "flows tunnel": ["tunnel"],
     "udp frames": ["frames"],
     "web": ["web", "tcp", "traffic"],
 }
@@ -76,6 +77,7 @@ WHOLE: dict[str, Any] = {
     "policer": {"rate": "1 Mbit/s", "burst": "9 kB"},
     "loss": {"model": "gilbert-elliott", "p": 0.1, "r": 0.1},
     "resume": {"cwnd": 400, "rtt": "50 ms"},
+    "tunnel": {"at": "1 s", "overhead": "60 B"},
     "schedule": [{"at": "1 s", "delay": "2 ms"}],
     "source/rate": {"rate": "1 Mbit/s"},
     "source/on-off": {"on": "1 s", "off": "1 s", "rate": "1 Mbit/s"},
@@ -87,7 +89,8 @@ WHOLE: dict[str, Any] = {
 }
 """Tables within a table that have all that they need; what follows a slash tells the forms of one key apart."""
 
-NEEDED: dict[str, dict[str, Any]] = {"ack_reorder": {"transport": "quic"}}
+QUIC = {"transport": "quic"}
+NEEDED: dict[str, dict[str, Any]] = dict.fromkeys(("ack_reorder", "mtu_probes", "tunnel"), QUIC)
 """Keys that a key requires in the same table."""
 
 
@@ -101,7 +104,8 @@ def says(place: str, key: str, value: Any) -> str:
     if inner:
         within = WHOLE[inner]
         changed = [{**within[0], key: value}] if isinstance(within, list) else {**within, key: value}
-        table[inner.partition("/")[0]] = changed
+        name = inner.partition("/")[0]
+        table |= {**NEEDED.get(name, {}), name: changed}
     elif outer:
         table |= {**NEEDED.get(key, {}), key: value}
     else:

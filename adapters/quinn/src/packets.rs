@@ -104,6 +104,10 @@ impl PacketControl for Control {
         self.controller.on_congestion_event(self.at(path.now), sent_at, false, 0);
     }
 
+    fn on_mtu(&mut self, _: &Path, max_datagram_bytes: u64) {
+        self.controller.on_mtu_update(u16::try_from(max_datagram_bytes).unwrap_or(u16::MAX));
+    }
+
     fn ssthresh_bytes(&self) -> Option<u64> {
         self.controller.metrics().ssthresh.filter(|&bytes| bytes != u64::MAX)
     }
@@ -152,6 +156,10 @@ impl<F> PacketControl for Exported<F> {
 
     fn on_ecn_ce(&mut self, path: &Path, count: u64, largest: &Acked) {
         self.control.on_ecn_ce(path, count, largest);
+    }
+
+    fn on_mtu(&mut self, path: &Path, max_datagram_bytes: u64) {
+        self.control.on_mtu(path, max_datagram_bytes);
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {

@@ -25,7 +25,6 @@
 //!
 //! Differences from a connection of s2n-quic 0.91:
 //! - An ACK has one `on_ack`, with the bytes of all packets that it acknowledges and the newest packet, as in s2n-quic-transport.
-//! - Bytes that leave the flight without ACK or loss do not exist in the simulator, so that `on_packet_discarded` is never called.
 
 use crate::{Announced, LEAST_PACED, Random, at, controller, estimator};
 use fullpipe_abi::packets::{Acked, Lost, PacketControl, Packets, Path, Rtt, Sent};
@@ -127,6 +126,15 @@ impl<C: CongestionController> PacketControl for Control<C> {
     fn on_ecn_ce(&mut self, path: &Path, count: u64, _: &Acked) {
         self.controller.on_explicit_congestion(count, at(path.now), &mut self.announced);
     }
+
+    fn on_mtu(&mut self, _: &Path, max_datagram_bytes: u64) {
+        let datagram = u16::try_from(max_datagram_bytes).unwrap_or(u16::MAX);
+        self.controller.on_mtu_update(datagram, &mut self.announced);
+    }
+
+    fn on_discarded(&mut self, _: &Path, bytes: u64) {
+        self.controller.on_packet_discarded(bytes as usize, &mut self.announced);
+    }
 }
 
 /// Factory of s2n-quic's trait, with the name of its controller in scenarios.
@@ -183,5 +191,13 @@ impl<F: Factory> PacketControl for Exported<F> {
 
     fn on_ecn_ce(&mut self, path: &Path, count: u64, largest: &Acked) {
         self.control.on_ecn_ce(path, count, largest);
+    }
+
+    fn on_mtu(&mut self, path: &Path, max_datagram_bytes: u64) {
+        self.control.on_mtu(path, max_datagram_bytes);
+    }
+
+    fn on_discarded(&mut self, path: &Path, bytes: u64) {
+        self.control.on_discarded(path, bytes);
     }
 }

@@ -43,6 +43,8 @@ pub const fn table<C: Controller>() -> Table {
         state_name: Some(state_name::<C>),
         inspect: Some(inspect::<C>),
         marks_app_limited: Some(marks_app_limited::<C>),
+        mtu: Some(mtu::<C>),
+        discarded: Some(discarded::<C>),
     }
 }
 
@@ -151,6 +153,14 @@ mod events {
         unsafe { event::<C>(state, path, |control, path| control.on_restart(path)) }
     }
 
+    pub unsafe extern "C" fn mtu<C: Controller>(state: State, path: *const CPath, datagram: u64) -> c_int {
+        unsafe { event::<C>(state, path, |control, path| control.on_mtu(path, datagram)) }
+    }
+
+    pub unsafe extern "C" fn discarded<C: Controller>(state: State, path: *const CPath, bytes: u64) -> c_int {
+        unsafe { event::<C>(state, path, |control, path| control.on_discarded(path, bytes)) }
+    }
+
     pub unsafe extern "C" fn ack_frequency<C: Controller>(
         state: State,
         path: *const CPath,
@@ -234,6 +244,12 @@ mod tests {
         fn on_pto(&mut self, _: &Path, count: u32) {
             self.calls += u64::from(count);
         }
+        fn on_mtu(&mut self, path: &Path, max_datagram_bytes: u64) {
+            self.window = 2 * max_datagram_bytes + path.now;
+        }
+        fn on_discarded(&mut self, path: &Path, bytes: u64) {
+            self.window += 10 * bytes + path.now;
+        }
         fn state(&self) -> &'static str {
             "Drain"
         }
@@ -284,6 +300,9 @@ mod tests {
             assert_eq!(table.ecn_ce.unwrap()(state, &path, 3, &acked[0]), 0);
             assert_eq!(table.window.unwrap()(state), 7004, "a mark is a loss by default");
             assert_eq!(table.pto.unwrap()(state, &path, 5), 0);
+            assert_eq!(table.mtu.unwrap()(state, &path, 900), 0);
+            assert_eq!(table.discarded.unwrap()(state, &path, 7), 0);
+            assert_eq!(table.window.unwrap()(state), 1870);
             assert_eq!(table.inspect.unwrap()(state, names.as_mut_ptr(), values.as_mut_ptr(), 1), 1);
             assert_eq!((CStr::from_ptr(names[0]), values[0]), (c"calls", 5.0));
             assert_eq!(CStr::from_ptr(table.state_name.unwrap()(state)), c"Drain");

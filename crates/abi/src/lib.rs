@@ -31,6 +31,9 @@ pub type State = *mut c_void;
 /// Function that takes the state of a connection and of its sender.
 pub type OnPath = unsafe extern "C" fn(State, *const CPath) -> c_int;
 
+/// Function that also takes a number of bytes.
+pub type OnBytes = unsafe extern "C" fn(State, *const CPath, u64) -> c_int;
+
 /// How a connection begins: `struct fullpipe_packet_start`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -108,6 +111,8 @@ pub struct Table {
     pub state_name: Option<unsafe extern "C" fn(State) -> *const c_char>,
     pub inspect: Option<unsafe extern "C" fn(State, *mut *const c_char, *mut f64, usize) -> usize>,
     pub marks_app_limited: Option<unsafe extern "C" fn(State) -> c_int>,
+    pub mtu: Option<OnBytes>,
+    pub discarded: Option<OnBytes>,
 }
 
 // SAFETY: a table has functions and constant text.

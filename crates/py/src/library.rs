@@ -217,6 +217,20 @@ impl PacketControl for Native {
         });
     }
 
+    fn on_mtu(&mut self, path: &Path, max_datagram_bytes: u64) {
+        self.call(&Event::Mtu(max_datagram_bytes), |table, state| match table.mtu {
+            Some(call) => unsafe { call(state, &CPath::from(path), max_datagram_bytes) },
+            None => 0,
+        });
+    }
+
+    fn on_discarded(&mut self, path: &Path, bytes: u64) {
+        self.call(&Event::Discarded(bytes), |table, state| match table.discarded {
+            Some(call) => unsafe { call(state, &CPath::from(path), bytes) },
+            None => 0,
+        });
+    }
+
     fn on_ack_frequency(&mut self, path: &Path, threshold: u64, max_ack_delay: Nanos) {
         let event = Event::AckFrequency(threshold, max_ack_delay);
         self.call(&event, |table, state| match table.ack_frequency {

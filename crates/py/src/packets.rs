@@ -26,7 +26,7 @@ pub struct Class {
 const REQUIRED: [&str; 3] = ["window_bytes", "on_packets_acked", "on_packets_lost"];
 
 /// Methods that a class may leave out.
-const OPTIONAL: [&str; 13] = [
+const OPTIONAL: [&str; 15] = [
     "on_start",
     "on_packet_sent",
     "on_ecn_ce",
@@ -34,6 +34,8 @@ const OPTIONAL: [&str; 13] = [
     "on_pto",
     "on_app_limited",
     "on_restart",
+    "on_mtu",
+    "on_discarded",
     "on_ack_frequency",
     "pacing_rate_bytes_per_s",
     "send_quantum_bytes",
@@ -96,6 +98,8 @@ struct Methods {
     on_pto: Option<Py<PyAny>>,
     on_app_limited: Option<Py<PyAny>>,
     on_restart: Option<Py<PyAny>>,
+    on_mtu: Option<Py<PyAny>>,
+    on_discarded: Option<Py<PyAny>>,
     on_ack_frequency: Option<Py<PyAny>>,
     pacing_rate: Option<Py<PyAny>>,
     quantum: Option<Py<PyAny>>,
@@ -125,6 +129,8 @@ impl Interpreted {
             on_pto: optional("on_pto")?,
             on_app_limited: optional("on_app_limited")?,
             on_restart: optional("on_restart")?,
+            on_mtu: optional("on_mtu")?,
+            on_discarded: optional("on_discarded")?,
             on_ack_frequency: optional("on_ack_frequency")?,
             pacing_rate: optional("pacing_rate_bytes_per_s")?,
             quantum: optional("send_quantum_bytes")?,
@@ -280,6 +286,20 @@ impl PacketControl for Interpreted {
     fn on_restart(&mut self, path: &Path) {
         self.call(&Event::Restart, |own, py| match &own.methods.on_restart {
             Some(method) => method.call1(py, (PathView::from(path),)).map(drop),
+            None => Ok(()),
+        });
+    }
+
+    fn on_mtu(&mut self, path: &Path, max_datagram_bytes: u64) {
+        self.call(&Event::Mtu(max_datagram_bytes), |own, py| match &own.methods.on_mtu {
+            Some(method) => method.call1(py, (PathView::from(path), max_datagram_bytes)).map(drop),
+            None => Ok(()),
+        });
+    }
+
+    fn on_discarded(&mut self, path: &Path, bytes: u64) {
+        self.call(&Event::Discarded(bytes), |own, py| match &own.methods.on_discarded {
+            Some(method) => method.call1(py, (PathView::from(path), bytes)).map(drop),
             None => Ok(()),
         });
     }

@@ -54,6 +54,12 @@ struct Seen {
     events: BTreeMap<&'static str, u64>,
 }
 
+impl Seen {
+    fn in_flight_bytes(&self) -> u64 {
+        self.in_flight.values().map(|sent| sent.bytes).sum()
+    }
+}
+
 /// NewReno of RFC 9002, and checks of all events; of bytes in flight only where losses are reported when they are found.
 #[derive(Debug)]
 struct Checked(NewReno, Arc<Mutex<Seen>>, bool);
@@ -77,7 +83,7 @@ impl PacketControl for Checked {
             seen.next += 1;
             assert_eq!((path.next_packet, path.now), (seen.next, sent.sent_at));
             seen.in_flight.insert(sent.number, *sent);
-            assert!(!self.2 || path.in_flight == seen.in_flight.len() as u64 * path.datagram, "{path:?}");
+            assert!(!self.2 || path.in_flight == seen.in_flight_bytes(), "{path:?}");
             assert_eq!((sent.in_flight, sent.bytes), (path.in_flight, path.datagram));
             assert_eq!(path.prior_in_flight, path.in_flight - sent.bytes);
         });
@@ -91,7 +97,7 @@ impl PacketControl for Checked {
                 assert_eq!(known.map(|sent| sent.sent_at), Some(packet.sent.sent_at), "{packet:?}");
                 seen.delivered += packet.sent.bytes;
             }
-            assert!(!self.2 || path.in_flight == seen.in_flight.len() as u64 * path.datagram, "{path:?}");
+            assert!(!self.2 || path.in_flight == seen.in_flight_bytes(), "{path:?}");
             assert!(path.delivered >= seen.delivered);
             let (newest, others) = acked.split_last().unwrap();
             assert!(newest.rate.is_some() && others.iter().all(|packet| packet.rate.is_none()));
@@ -154,6 +160,21 @@ impl PacketControl for Checked {
     fn on_ack_frequency(&mut self, path: &Path, threshold: u64, max_ack_delay: u64) {
         assert_eq!((threshold, max_ack_delay), (9, path.max_ack_delay));
         self.see("ack-frequency", path, |seen| assert!(seen.delivered > 0));
+    }
+
+    fn on_mtu(&mut self, path: &Path, max_datagram_bytes: u64) {
+        assert_eq!((max_datagram_bytes, path.datagram), (912, 912), "1000 bytes without 28 and 60 of headers");
+        self.see("mtu", path, |seen| assert_eq!(path.in_flight, seen.in_flight_bytes()));
+    }
+
+    fn on_discarded(&mut self, path: &Path, bytes: u64) {
+        self.see("discarded", path, |seen| {
+            assert!(path.prior_in_flight >= path.in_flight + bytes);
+            // The oldest packet that neither arrived nor was lost: one probe at a time is in flight.
+            let (number, probe) = seen.in_flight.pop_first().unwrap();
+            assert_eq!((probe.bytes, number < path.next_packet), (bytes, true));
+            assert_eq!(path.lost, seen.losses, "a discarded packet is not lost");
+        });
     }
 
     fn window_bytes(&self) -> u64 {
@@ -229,6 +250,20 @@ fn events_over_quic_agree_with_the_packets() {
     assert!(events["app-limited"] > 0 && !events.contains_key("lost"), "{events:?}");
     let (_, events) = quic("reorder = { probability = 0.002, delay = \"15 ms\" }", "");
     assert!(events["spurious"] > 2, "{events:?}");
+}
+
+/// A tunnel of 60 bytes makes datagrams smaller once. Lost probes of the path MTU, every 100 ms, are no congestion (RFC 9000 section 14.4).
+#[test]
+fn events_of_the_path_mtu_agree_with_the_packets() {
+    let clean = |keys: &str| checked("", &format!("transport = \"quic\"\nmax_window = 40\n{keys}"));
+    let (plain, events) = clean("");
+    assert!(!events.contains_key("mtu") && !events.contains_key("discarded"), "{events:?}");
+    let (report, events) = clean("mtu_probes = \"100 ms\"\ntunnel = { at = \"3 s\", overhead = 60 }");
+    assert_eq!(events["mtu"], 1);
+    assert!((95..=99).contains(&events["discarded"]), "{events:?}");
+    assert!(!events.contains_key("lost") && !events.contains_key("pto"), "{events:?}");
+    let ratio = report.flows[0].goodput_bps / plain.flows[0].goodput_bps;
+    assert!(ratio > 0.98, "{ratio}: probes take a place of the window for a round trip");
 }
 
 /// Every algorithm of segments runs over QUIC. Those that answer to losses use the link.

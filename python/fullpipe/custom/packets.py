@@ -56,7 +56,8 @@ def packet_algorithm(
     ``on_packets_lost(self, path, lost, persistent)``. It may have ``on_start(self, start)``, the first call,
     ``on_packet_sent(self, path, packet)``, ``on_ecn_ce(self, path, count, largest)`` (without it a mark is a loss),
     ``on_spurious_loss(self, path, arrived, all)``, ``on_pto(self, path, count)``, ``on_app_limited(self, path)``,
-    ``on_restart(self, path)``, ``on_ack_frequency(self, path, threshold, max_ack_delay)``,
+    ``on_restart(self, path)``, ``on_mtu(self, path, max_datagram_bytes)``, ``on_discarded(self, path, bytes)``,
+    ``on_ack_frequency(self, path, threshold, max_ack_delay)``,
     ``pacing_rate_bytes_per_s(self)``, ``send_quantum_bytes(self)``, ``marks_app_limited(self)``,
     ``ssthresh_bytes(self)``, and ``state(self)``. Sizes are bytes and times nanoseconds. Annotated fields whose default
     is a number or a flag are parameters that a scenario can set.

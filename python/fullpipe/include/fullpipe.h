@@ -198,6 +198,10 @@ struct fullpipe_packet_control {
 	const char *(*state_name)(void *state);
 	size_t (*inspect)(void *state, const char **names, double *values, size_t capacity); /* for traces: how many there are */
 	int (*marks_app_limited)(void *state);
+	/* The largest datagram has another size from now on, for example in a tunnel. */
+	int (*mtu)(void *state, const struct fullpipe_path *path, uint64_t datagram);
+	/* Bytes have left flight without ACK and without congestion: a path MTU probe is lost (RFC 9000 section 14.4). */
+	int (*discarded)(void *state, const struct fullpipe_path *path, uint64_t bytes);
 };
 
 struct fullpipe_library {

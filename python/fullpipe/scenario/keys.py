@@ -57,6 +57,8 @@ class _Tcp(_Times, total=False):
     ack_every: int
     ack_delay: str
     ack_reorder: int
+    mtu_probes: str
+    tunnel: Table
     recovery: Literal["tahoe", "reno", "newreno", "sack", "rack", "vegas"]
     slow_start: Literal["standard", "hystart++", "hystart", "search", "rapid"]
     resume: Table

@@ -138,6 +138,9 @@ impl<C: PacketControl> CongestionControl for Packets<C> {
     }
 
     fn on_event(&mut self, path: &Path, event: &Event) {
+        if let Event::Mtu(datagram) = *event {
+            self.datagram = datagram;
+        }
         event.call(path, &mut self.control);
         self.check(event.name());
     }

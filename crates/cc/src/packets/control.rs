@@ -96,6 +96,12 @@ pub trait PacketControl {
     /// The next packet follows a time with nothing in flight.
     fn on_restart(&mut self, _path: &Path) {}
 
+    /// The largest datagram has another size from now on, for example in a tunnel.
+    fn on_mtu(&mut self, _path: &Path, _max_datagram_bytes: u64) {}
+
+    /// Bytes have left flight without ACK and without congestion: a path MTU probe is lost (RFC 9000 section 14.4).
+    fn on_discarded(&mut self, _path: &Path, _bytes: u64) {}
+
     /// The peer has acknowledged an ACK_FREQUENCY frame (draft-ietf-quic-ack-frequency section 4): it sends an ACK after more than
     /// `threshold` packets, or after `max_ack_delay`. A connection with the default frequency sends no such frame.
     fn on_ack_frequency(&mut self, _path: &Path, _threshold: u64, _max_ack_delay: Nanos) {}
@@ -166,6 +172,10 @@ pub enum Event<'a> {
     AppLimited,
     /// [`PacketControl::on_restart`].
     Restart,
+    /// [`PacketControl::on_mtu`].
+    Mtu(u64),
+    /// [`PacketControl::on_discarded`].
+    Discarded(u64),
     /// [`PacketControl::on_ack_frequency`].
     AckFrequency(u64, Nanos),
 }
@@ -182,6 +192,8 @@ impl Event<'_> {
             Event::Pto(count) => control.on_pto(path, count),
             Event::AppLimited => control.on_app_limited(path),
             Event::Restart => control.on_restart(path),
+            Event::Mtu(bytes) => control.on_mtu(path, bytes),
+            Event::Discarded(bytes) => control.on_discarded(path, bytes),
             Event::AckFrequency(threshold, delay) => control.on_ack_frequency(path, threshold, delay),
         }
     }
@@ -197,6 +209,8 @@ impl Event<'_> {
             Event::Pto(_) => ("on_pto", None),
             Event::AppLimited => ("on_app_limited", None),
             Event::Restart => ("on_restart", None),
+            Event::Mtu(_) => ("on_mtu", None),
+            Event::Discarded(_) => ("on_discarded", None),
             Event::AckFrequency(..) => ("on_ack_frequency", None),
         }
     }

@@ -151,6 +151,7 @@ impl Scenario {
             return Err(Invalid::Requires { key: format!("{at}.ect"), what: "ECT(0) or ECT(1)".to_owned() });
         }
         acks(at, tcp)?;
+        path_mtu(at, tcp, self.packet_size)?;
         beginning(at, tcp)?;
         let windows = limits::INITIAL_WINDOW;
         within(&format!("{at}.initial_window"), tcp.initial_window.into(), windows, Amount::Packets)?;
@@ -375,6 +376,20 @@ fn acks(at: &str, tcp: &Tcp) -> Checked {
             let with = if tcp.delayed_ack { "delayed_ack" } else { "transport" };
             return Err(Invalid::Conflict { key: format!("{at}.ack_every"), with: format!("{at}.{with}") });
         }
+    }
+    Ok(())
+}
+
+/// Path MTU of a QUIC connection: a tunnel leaves more than half of a packet.
+fn path_mtu(at: &str, tcp: &Tcp, packet_size: u32) -> Checked {
+    let Some(quic) = tcp.quic else { return Ok(()) };
+    if let Some(interval) = quic.mtu_probes {
+        time(&format!("{at}.mtu_probes"), interval, limits::MTU_PROBES)?;
+    }
+    if let Some(tunnel) = quic.tunnel {
+        time(&format!("{at}.tunnel.at"), tunnel.at, limits::MOMENT)?;
+        let most = u64::from(packet_size.div_ceil(2) - 1).min(*limits::OVERHEAD.end());
+        bytes(&format!("{at}.tunnel.overhead"), tunnel.overhead.into(), *limits::OVERHEAD.start()..=most)?;
     }
     Ok(())
 }

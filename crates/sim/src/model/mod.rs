@@ -22,8 +22,8 @@ pub(crate) use crate::scenario::quic_datagram;
 pub use crate::scenario::{
     Algorithm, Arrivals, Buffer, Change, Class, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Interpolation, Ip,
     Jitter, JitterModel, KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Quic, Recovery, Reorder,
-    Requests, RtoRule, Samples, Saved, Scenario, Schedule, SlowStart, Source, Spread, Tcp, Trace, Transport, Udp,
-    Video, Web,
+    Requests, RtoRule, Samples, Saved, Scenario, Schedule, SlowStart, Source, Spread, Tcp, Trace, Transport, Tunnel,
+    Udp, Video, Web,
 };
 pub use invalid::{Amount, Interval, Invalid};
 

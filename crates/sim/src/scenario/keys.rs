@@ -9,7 +9,7 @@ use super::units::{DATA, Dimension, RATE, TIME};
 use super::{Interpolation, limits};
 pub use source::{FRAME_SOURCE, ON_OFF_SOURCE, RATE_SOURCE, REQUEST_SOURCE, VIDEO_SOURCE};
 use std::ops::RangeInclusive;
-pub use traffic::{FLOW, FRAMES, IP, RESUME, TCP, TRAFFIC, UDP, WEB};
+pub use traffic::{FLOW, FRAMES, IP, RESUME, TCP, TRAFFIC, TUNNEL, UDP, WEB};
 
 /// A key of a table.
 ///
@@ -107,7 +107,7 @@ pub fn names(lists: &[&'static [Key]]) -> Vec<&'static str> {
 }
 
 /// Every list of keys by its name, in the order of `docs/reference/scenarios.md`.
-pub const ALL: [(&str, &[Key]); 22] = [
+pub const ALL: [(&str, &[Key]); 23] = [
     ("run", RUN),
     ("link", LINK),
     ("direction", DIRECTION),
@@ -127,6 +127,7 @@ pub const ALL: [(&str, &[Key]); 22] = [
     ("ip", IP),
     ("tcp", TCP),
     ("resume", RESUME),
+    ("tunnel", TUNNEL),
     ("udp", UDP),
     ("frames", FRAMES),
     ("web", WEB),

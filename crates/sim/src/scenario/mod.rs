@@ -47,7 +47,7 @@ pub use link::{Buffer, Change, Jitter, JitterModel, Link, Loss, Policer, Reorder
 pub(crate) use network::buffer_key;
 pub use problem::{Problem, Wrong};
 pub(crate) use quic::quic_datagram;
-pub use quic::{Quic, Transport};
+pub use quic::{Quic, Transport, Tunnel};
 pub use samples::{Interpolation, Samples};
 pub use source::{Law, Source};
 #[cfg(feature = "toml")]

@@ -1,9 +1,11 @@
-//! QUIC in the place of TCP: `transport`, and `ack_every`, `ack_delay`, and `ack_reorder` of its receivers.
+//! QUIC in the place of TCP: `transport`, `ack_every`, `ack_delay`, and `ack_reorder` of its receivers, `mtu_probes`, and `tunnel`.
 
+use super::keys::{self, TUNNEL};
 use super::problem::Problem;
 use super::reader::Reader;
+use super::render::{quantity, whole};
 use super::units::TIME;
-use super::{Pacing, Recovery, Tcp, limits};
+use super::{Pacing, Recovery, Tcp, Value, limits};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::MILLISECOND;
 
@@ -32,7 +34,7 @@ pub enum Transport {
 
 fullpipe_cc::named! { Transport { Tcp = "tcp", Quic = "quic" } }
 
-/// ACK rules of a QUIC receiver (RFC 9000 section 13.2, draft-ietf-quic-ack-frequency).
+/// Rules of a QUIC connection: ACKs of its receiver (RFC 9000 section 13.2, draft-ietf-quic-ack-frequency), and its path MTU.
 ///
 /// Example: see [`Tcp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +45,45 @@ pub struct Quic {
     pub ack_delay: Nanos,
     /// Reordering threshold of an immediate ACK: 0 for none, 1 for any reordering.
     pub ack_reorder: u32,
+    /// Time between path MTU probes, which the path drops.
+    pub mtu_probes: Option<Nanos>,
+    /// Tunnel that the path enters.
+    pub tunnel: Option<Tunnel>,
+}
+
+impl Quic {
+    /// Whether the receiver acknowledges as RFC 9000 has it, without an ACK_FREQUENCY frame.
+    pub fn has_default_acks(&self) -> bool {
+        let acks = |rules: &Quic| (rules.ack_every, rules.ack_delay, rules.ack_reorder);
+        acks(self) == acks(&Quic::default())
+    }
+}
+
+/// Tunnel on the path of a flow: its headers leave less of each packet for the datagram.
+///
+/// ```
+/// use fullpipe_sim::Scenario;
+///
+/// let text = r#"
+///     duration = "5 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "20 ms", buffer = "1 BDP" }]
+///     flows = [{ algorithm = "cubic", transport = "quic", tunnel = { at = "2 s", overhead = "60 B" } }]
+/// "#;
+/// let quic = Scenario::from_toml(text)?.flows[0].tcp.quic;
+/// assert_eq!(quic.and_then(|quic| quic.tunnel).map(|tunnel| tunnel.overhead), Some(60), "WireGuard over IPv4");
+/// # Ok::<(), fullpipe_sim::scenario::Problem>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunnel {
+    /// Time at which the path enters it.
+    pub at: Nanos,
+    /// Bytes of its headers.
+    pub overhead: u32,
 }
 
 impl Default for Quic {
     fn default() -> Quic {
-        Quic { ack_every: 2, ack_delay: 25 * MILLISECOND, ack_reorder: 1 }
+        Quic { ack_every: 2, ack_delay: 25 * MILLISECOND, ack_reorder: 1, mtu_probes: None, tunnel: None }
     }
 }
 
@@ -81,7 +117,7 @@ pub(super) const TCP_ONLY: [&str; 11] = [
 ];
 
 /// Keys of QUIC alone.
-const QUIC_ONLY: [&str; 1] = ["ack_reorder"];
+const QUIC_ONLY: [&str; 3] = ["ack_reorder", "mtu_probes", "tunnel"];
 
 /// QUIC's rules, if `transport` is QUIC.
 pub(super) fn read(reader: &Reader, transport: Transport) -> Result<Option<Quic>, Problem> {
@@ -101,7 +137,30 @@ pub(super) fn read(reader: &Reader, transport: Transport) -> Result<Option<Quic>
         ack_every: whole("ack_every", limits::ACK_EVERY, default.ack_every)?,
         ack_delay: reader.quantity("ack_delay", &TIME, limits::QUIC_ACK_DELAY)?.unwrap_or(default.ack_delay),
         ack_reorder: whole("ack_reorder", limits::ACK_REORDER, default.ack_reorder)?,
+        mtu_probes: reader.quantity("mtu_probes", &TIME, limits::MTU_PROBES)?,
+        tunnel: tunnel(reader)?,
     }))
+}
+
+const EXAMPLE: &str = "{ at = \"5 s\", overhead = \"60 B\" }";
+
+fn tunnel(reader: &Reader) -> Result<Option<Tunnel>, Problem> {
+    let table = match reader.value("tunnel") {
+        None => return Ok(None),
+        Some(Value::Table(table)) => table,
+        Some(value) => return Err(reader.wrong_type("tunnel", "a table", EXAMPLE, value)),
+    };
+    let inner = Reader::new(table, reader.at("tunnel"), keys::names(&[TUNNEL]))?;
+    let at = inner.quantity("at", &TIME, limits::MOMENT)?.ok_or_else(|| inner.missing("at", "\"5 s\""))?;
+    let overhead = super::traffic::packet_size(&inner, "overhead", limits::OVERHEAD)?;
+    let overhead = overhead.ok_or_else(|| inner.missing("overhead", "\"60 B\""))?;
+    Ok(Some(Tunnel { at, overhead }))
+}
+
+/// The tunnel as a table.
+pub(super) fn write_tunnel(tunnel: Tunnel) -> Value {
+    let pairs = [("at", quantity(&TIME, tunnel.at)), ("overhead", whole(tunnel.overhead))];
+    Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 /// Defaults of a flow over QUIC.

@@ -190,6 +190,8 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
             ("ack_delay", time(rules.ack_delay)),
             ("ack_reorder", whole(rules.ack_reorder)),
         ]);
+        pairs.extend(rules.mtu_probes.map(|interval| ("mtu_probes", time(interval))));
+        pairs.extend(rules.tunnel.map(|tunnel| ("tunnel", quic::write_tunnel(tunnel))));
     }
     pairs
 }

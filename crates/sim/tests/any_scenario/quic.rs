@@ -2,7 +2,7 @@
 
 use crate::{asked_for, dice, fault};
 use fullpipe_sim::Scenario;
-use fullpipe_sim::model::{Quic, Recovery, Tcp};
+use fullpipe_sim::model::{Quic, Recovery, Tcp, Tunnel};
 
 /// Scenario of a number, over QUIC. The keys of QUIC follow from the number, so that the scenarios over TCP stay as they are.
 fn scenario(number: u64) -> Scenario {
@@ -12,6 +12,8 @@ fn scenario(number: u64) -> Scenario {
         ack_every: pick(0, [2, 1, 10, 1_000_000]) as u32,
         ack_delay: pick(1, [25_000_000, 0, 1_000_000, 16_383_000_000]),
         ack_reorder: pick(2, [1, 0, 3, 1_000_000]) as u32,
+        mtu_probes: Some(pick(3, [0, 1_000_000, 100_000_000, 1_000_000_000])).filter(|&interval| interval > 0),
+        tunnel: Some(Tunnel { at: pick(4, [0, 1_000_000, 1_000_000_000, 2_000_000_000]), overhead: 10 }),
     };
     let flows = scenario.flows.iter_mut().map(|group| &mut group.tcp);
     for tcp in flows.chain(scenario.web.iter_mut().map(|web| &mut web.tcp)) {

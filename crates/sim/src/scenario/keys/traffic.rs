@@ -49,6 +49,17 @@ pub const RESUME: &[Key] = &[
     ),
 ];
 
+/// Keys of `tunnel`.
+pub const TUNNEL: &[Key] = &[
+    key("at", Quantity(&TIME, limits::MOMENT), Required, "Time at which the path enters the tunnel."),
+    key(
+        "overhead",
+        WholeOr(&DATA, limits::OVERHEAD),
+        Required,
+        "Headers of the tunnel in each packet, in bytes; less than half of `packet_size`.",
+    ),
+];
+
 /// Keys of all traffic.
 pub const TRAFFIC: &[Key] = &[
     key("start", Spread(limits::MOMENT), Value("\"0 s\""), "Start time, before the end of the run."),
@@ -138,6 +149,20 @@ pub const TCP: &[Key] = &[
         Value("1"),
         "QUIC: reordering, in packets, after which the receiver sends an ACK at once; 0 for never.",
         "RFC 9000 section 13.2.1, draft-ietf-quic-ack-frequency section 6.2",
+    ),
+    sourced(
+        "mtu_probes",
+        Quantity(&TIME, limits::MTU_PROBES),
+        Words("none"),
+        "QUIC: time between path MTU probes. The path drops each probe, because it is larger than `packet_size`. Such a loss is no congestion.",
+        "RFC 9000 section 14.4",
+    ),
+    sourced(
+        "tunnel",
+        Other("table", "a table of the keys below"),
+        Words("none"),
+        "QUIC: change of the path to a tunnel. Packets keep `packet_size`, so that datagrams get smaller. Packet-level controllers get `on_mtu`.",
+        "RFC 9000 section 14",
     ),
     sourced(
         "recovery",

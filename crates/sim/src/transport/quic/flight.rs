@@ -8,6 +8,9 @@ use std::collections::VecDeque;
 /// kPacketThreshold (section 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
 
+/// Number in place of data, in a path MTU probe.
+pub const MTU_PROBE: u64 = u64::MAX;
+
 /// Packet, and the data that it carries.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
@@ -18,6 +21,13 @@ pub struct Record {
     /// Time until which its ACK shows a spurious loss, once it is lost.
     pub late_until: Nanos,
     state: State,
+}
+
+impl Record {
+    /// Whether the packet is a path MTU probe, whose loss is no congestion (RFC 9000 section 14.4).
+    pub fn is_mtu_probe(&self) -> bool {
+        self.chunk == MTU_PROBE
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +54,11 @@ pub struct Flight {
     records: VecDeque<Record>,
     /// Lost packets that may still arrive, in the order of their numbers.
     late: VecDeque<Record>,
-    /// Packets in flight.
+    /// Packets in flight, and their bytes.
     pub in_flight: u64,
+    pub in_flight_bytes: u64,
+    /// Path MTU probes among the packets in flight.
+    mtu_probes: u64,
     /// Largest number acknowledged.
     pub largest_acked: Option<u64>,
     /// Time at which the next packet counts as lost.
@@ -64,6 +77,8 @@ impl Flight {
     pub fn send(&mut self, sent: Sent, chunk: u64) {
         debug_assert_eq!(sent.number, self.next_number());
         self.in_flight += 1;
+        self.in_flight_bytes += sent.bytes;
+        self.mtu_probes += u64::from(chunk == MTU_PROBE);
         self.last_sent_at = sent.sent_at;
         self.records.push_back(Record { sent, chunk, late_until: 0, state: State::InFlight });
     }
@@ -86,9 +101,11 @@ impl Flight {
         if let Some(record) = number.checked_sub(self.base).and_then(|place| self.records.get_mut(place as usize)) {
             let before = std::mem::replace(&mut record.state, State::Acked);
             let record = *record;
-            self.in_flight -= u64::from(before == State::InFlight);
             return match before {
-                State::InFlight => Some(Found::Acked(record)),
+                State::InFlight => {
+                    self.remove(&record);
+                    Some(Found::Acked(record))
+                }
                 State::Lost => (record.late_until >= now).then_some(Found::Late(record)),
                 State::Acked => None,
             };
@@ -121,7 +138,12 @@ impl Flight {
                     record.state = State::Lost;
                     record.late_until = late_until;
                     self.in_flight -= 1;
+                    self.in_flight_bytes -= record.sent.bytes;
                     lost.push((*record, by));
+                    if record.is_mtu_probe() {
+                        self.mtu_probes -= 1;
+                        continue;
+                    }
                     // Section 7.6.2: sent after the first RTT sample.
                     if rtt.first_at.is_some_and(|at| record.sent.sent_at > at) {
                         let start = *first.get_or_insert(record.sent.sent_at);
@@ -148,9 +170,19 @@ impl Flight {
         }
     }
 
-    /// First packet in flight, for a probe.
+    fn remove(&mut self, record: &Record) {
+        self.in_flight -= 1;
+        self.in_flight_bytes -= record.sent.bytes;
+    }
+
+    /// Whether a packet with data is in flight. The probe timeout does not wait for path MTU probes, which it does not repeat.
+    pub fn has_data(&self) -> bool {
+        self.in_flight > self.mtu_probes
+    }
+
+    /// First packet in flight with data, for a probe.
     pub fn oldest(&self) -> Option<&Record> {
-        self.records.iter().find(|record| record.state == State::InFlight)
+        self.records.iter().find(|record| record.state == State::InFlight && !record.is_mtu_probe())
     }
 
     /// Heap memory in bytes.
@@ -242,6 +274,25 @@ mod tests {
         (rtt.smoothed, rtt.variation) = (SECOND, SECOND / 4);
         ack(&mut packets, 1200 * MS, &rtt, &[0, 1]);
         ack(&mut packets, 12_200 * MS, &rtt, acked)
+    }
+
+    /// RFC 9000 section 14.4: a lost path MTU probe leaves flight, is not retransmitted, and does not count for persistent congestion.
+    #[test]
+    fn a_lost_path_mtu_probe_is_no_congestion() {
+        let mut packets = Flight::default();
+        for (number, at, chunk) in [(0, 0, MTU_PROBE), (1, 1000, 0), (2, 9000, MTU_PROBE), (3, 9000, 1)] {
+            packets.send(Sent { number, sent_at: at * MS, bytes: 1200, ..Sent::default() }, chunk);
+        }
+        assert_eq!(packets.oldest().map(|record| record.sent.number), Some(1));
+        let mut rtt = Rtt::new(0);
+        rtt.sample(0, 100 * MS, 0);
+        packets.acknowledge(1, 1100 * MS);
+        packets.acknowledge(3, 9100 * MS);
+        assert!(!packets.has_data(), "both probes are left");
+        let mut lost = Vec::new();
+        assert!(!packets.detect(9500 * MS, &rtt, &mut lost), "the probes are 9 s apart");
+        assert_eq!(lost.iter().map(|(record, _)| record.is_mtu_probe()).collect::<Vec<_>>(), [true, true]);
+        assert_eq!((packets.in_flight, packets.in_flight_bytes), (0, 0));
     }
 
     #[test]

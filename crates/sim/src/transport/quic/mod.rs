@@ -7,6 +7,9 @@
 //! - One packet number space. With `handshake = true` a connection begins with one round trip and one RTT sample, otherwise with an RTT
 //!   sample of the idle path. Packets carry one stream. Flow control is `max_window`.
 //! - Every data packet has the scenario's packet size, of which 28 bytes are the headers of UDP and IPv4. ACKs have the scenario's size.
+//! - The headers of a `tunnel` make datagrams smaller, for packet-level controllers alone. The window admits packets by the new size,
+//!   so that older ones in flight may exceed it for a round trip.
+//! - A path MTU probe leaves before a data packet, and the first link drops it. It counts as one datagram in flight.
 //! - Data that is lost is retransmitted before new data. A probe carries lost data, else new data, else the oldest data in flight.
 //! - A probe timeout sends two probes (section 6.2.4 allows one or two).
 //! - ACKs of packets that were declared lost at most three PTO ago show a spurious loss.
@@ -27,6 +30,7 @@ use super::ranges::Ranges;
 use crate::model::{self, Pacing, Tcp};
 use crate::packet::Ecn;
 use crate::trace::Settled;
+pub use flight::MTU_PROBE;
 use flight::{Flight, Found, Record};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::packets::{self, Acked, Lost, LostBy, Path, RateSample, Sent};
@@ -65,10 +69,9 @@ pub struct Connection {
     app_limited_until: Option<u64>,
     /// Whether the window may grow, if a rule other than that of RFC 9002 section 7.8 decides.
     pub permits_growth: Option<bool>,
-    /// Packets delivered, lost, and lost but arrived.
+    /// Packets delivered and lost.
     pub delivered: u64,
     pub lost: u64,
-    spurious: u64,
     /// Packets marked CE that ACKs have reported.
     ce: u64,
     /// Time of the last delivery, and send time of the newest delivered packet.
@@ -81,8 +84,13 @@ pub struct Connection {
     /// Data that has been acknowledged, and lost data that waits.
     acked: Ranges,
     waiting: VecDeque<u64>,
-    /// Bytes of a packet without the headers of UDP and IP.
+    /// Bytes of a packet without the headers of UDP and IP, now and without a tunnel.
     datagram: u64,
+    full_datagram: u64,
+    /// Bytes sent, delivered, lost, and lost but arrived.
+    bytes: Bytes,
+    /// Time of the last path MTU probe.
+    mtu_probed_at: Nanos,
     /// ECN codepoint of data packets as [`Sent::ecn`] has it.
     ecn: u8,
     rules: model::Quic,
@@ -96,6 +104,14 @@ pub struct Connection {
     pub settled: Option<Box<Settled>>,
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+struct Bytes {
+    sent: u64,
+    delivered: u64,
+    lost: u64,
+    spurious: u64,
+}
+
 /// Results of an ACK or of the loss timer.
 #[derive(Clone, Debug, Default)]
 pub struct News {
@@ -107,6 +123,8 @@ pub struct News {
     pub all_arrived: bool,
     /// Packets found lost, ascending.
     pub lost: Vec<Lost>,
+    /// Bytes of lost path MTU probes.
+    pub discarded: u64,
     /// Losses show persistent congestion.
     pub persistent: bool,
     /// Packets newly reported as marked.
@@ -119,7 +137,7 @@ pub struct News {
     pub round_start: bool,
     /// Time at which the newest packet arrived, on the receiver's clock without offset.
     pub arrived_at: Nanos,
-    /// Packets in flight before.
+    /// Bytes in flight before.
     pub prior_in_flight: u64,
 }
 
@@ -133,7 +151,7 @@ impl Connection {
         };
         let (paced, undoes) = (tcp.pacing != Pacing::Off, tcp.undo);
         let datagram = u64::from(model::quic_datagram(packet_bytes));
-        Connection { datagram, ecn, paced, undoes, ..Connection::idle(rules) }
+        Connection { datagram, full_datagram: datagram, ecn, paced, undoes, ..Connection::idle(rules) }
     }
 
     /// Packets that ACKs have reported as marked.
@@ -166,7 +184,6 @@ impl Connection {
             permits_growth: None,
             delivered: 0,
             lost: 0,
-            spurious: 0,
             ce: 0,
             delivered_at: 0,
             first_sent_at: 0,
@@ -175,9 +192,12 @@ impl Connection {
             acked: Ranges::default(),
             waiting: VecDeque::new(),
             datagram: 1,
+            full_datagram: 1,
+            bytes: Bytes::default(),
+            mtu_probed_at: 0,
             ecn: 0,
             rules,
-            asks_frequency: rules != model::Quic::default(),
+            asks_frequency: !rules.has_default_acks(),
             paced: true,
             undoes: true,
             settled: None,
@@ -187,14 +207,31 @@ impl Connection {
     /// Starts over for a new connection.
     pub fn reset(&mut self) {
         let rules = self.rules;
-        let (datagram, ecn, paced, undoes) = (self.datagram, self.ecn, self.paced, self.undoes);
-        *self = Connection { datagram, ecn, paced, undoes, ..Connection::idle(rules) };
+        let (datagram, ecn, paced, undoes) = (self.full_datagram, self.ecn, self.paced, self.undoes);
+        *self = Connection { datagram, full_datagram: datagram, ecn, paced, undoes, ..Connection::idle(rules) };
     }
 
     /// Takes the RTT of a handshake that ends at `now`.
     pub fn open(&mut self, now: Nanos, rtt: Nanos) {
         self.rtt = Rtt::new(self.rules.ack_delay);
         self.rtt.sample(now, rtt.max(1), 0);
+        self.mtu_probed_at = now;
+    }
+
+    /// Whether a path MTU probe is due; the next one is due an interval later.
+    pub fn takes_mtu_probe(&mut self, now: Nanos) -> bool {
+        let is_due = self.rules.mtu_probes.is_some_and(|interval| now >= self.mtu_probed_at.saturating_add(interval));
+        if is_due {
+            self.mtu_probed_at = now;
+        }
+        is_due
+    }
+
+    /// Enters the tunnel of the path if its time has come. Returns whether datagrams have a new size.
+    pub fn enters_tunnel(&mut self, now: Nanos) -> bool {
+        let Some(tunnel) = self.rules.tunnel.filter(|tunnel| now >= tunnel.at) else { return false };
+        let datagram = self.full_datagram - u64::from(tunnel.overhead);
+        std::mem::replace(&mut self.datagram, datagram) != datagram
     }
 
     /// Bytes of a packet without the headers of UDP and IP.
@@ -207,7 +244,7 @@ impl Connection {
         if let Some(at) = self.flight.loss_at {
             return at;
         }
-        if self.flight.in_flight == 0 {
+        if !self.flight.has_data() {
             return Nanos::MAX;
         }
         let pto = self.rtt.pto().saturating_mul(1 << self.pto_count.min(MOST_BACKOFF));
@@ -263,9 +300,9 @@ impl Connection {
             number: self.flight.next_number(),
             bytes: self.datagram,
             sent_at: now,
-            in_flight: (self.flight.in_flight + 1) * self.datagram,
-            delivered: self.delivered * self.datagram,
-            lost: self.lost * self.datagram,
+            in_flight: self.flight.in_flight_bytes + self.datagram,
+            delivered: self.bytes.delivered,
+            lost: self.bytes.lost,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             app_limited: self.app_limited_until.is_some(),
@@ -273,6 +310,7 @@ impl Connection {
             ecn: self.ecn,
             reserved: [0; 5],
         };
+        self.bytes.sent += sent.bytes;
         self.flight.send(sent, chunk);
         sent
     }
@@ -289,7 +327,7 @@ impl Connection {
 
     /// Handles an ACK of `count` arrivals, which left the receiver at `left`.
     pub fn on_ack(&mut self, now: Nanos, count: u64, left: Nanos) -> News {
-        let mut news = News { prior_in_flight: self.flight.in_flight, ..News::default() };
+        let mut news = News { prior_in_flight: self.flight.in_flight_bytes, ..News::default() };
         let receipts: Vec<_> = self.receiver.receipts(count).collect();
         let Some(&last) = receipts.last() else { return news };
         let mut newest: Option<(Record, Nanos)> = None;
@@ -297,6 +335,7 @@ impl Connection {
             match self.flight.acknowledge(receipt.number, now) {
                 Some(Found::Acked(record)) => {
                     self.delivered += 1;
+                    self.bytes.delivered += record.sent.bytes;
                     self.acked.insert(record.chunk, record.chunk + 1);
                     news.acked.push(Acked { sent: record.sent, acked_at: now, rate: None });
                     if newest.is_none_or(|(known, _)| record.sent.number > known.sent.number) {
@@ -305,7 +344,7 @@ impl Connection {
                 }
                 Some(Found::Late(record)) => {
                     self.acked.insert(record.chunk, record.chunk + 1);
-                    self.spurious += 1;
+                    self.bytes.spurious += record.sent.bytes;
                     news.arrived.push(self.lost(&record, LostBy::PacketThreshold));
                     self.missing = self.missing.saturating_sub(1);
                 }
@@ -350,7 +389,7 @@ impl Connection {
     /// Handles the expiry of the timer. Returns losses, or counts a probe timeout if the loss timer was not set.
     pub fn on_timer(&mut self, now: Nanos) -> Option<News> {
         if self.flight.loss_at.is_some() {
-            let mut news = News { prior_in_flight: self.flight.in_flight, ..News::default() };
+            let mut news = News { prior_in_flight: self.flight.in_flight_bytes, ..News::default() };
             self.detect(now, &mut news);
             return Some(news);
         }
@@ -366,7 +405,12 @@ impl Connection {
             self.rtt.restart_min();
         }
         for (record, by) in found {
+            if record.is_mtu_probe() {
+                news.discarded += record.sent.bytes;
+                continue;
+            }
             self.lost += 1;
+            self.bytes.lost += record.sent.bytes;
             news.lost.push(self.lost(&record, by));
             if self.acked.containing(record.chunk).is_none() {
                 self.waiting.push_back(record.chunk);
@@ -376,8 +420,8 @@ impl Connection {
     }
 
     fn lost(&self, record: &Record, by: LostBy) -> Lost {
-        let lost_since_sent = self.lost * self.datagram - record.sent.lost;
-        let delivered_since_sent = self.delivered * self.datagram - record.sent.delivered;
+        let lost_since_sent = self.bytes.lost - record.sent.lost;
+        let delivered_since_sent = self.bytes.delivered - record.sent.delivered;
         Lost { sent: record.sent, by, reserved: [0; 7], lost_since_sent, delivered_since_sent }
     }
 
@@ -390,11 +434,11 @@ impl Connection {
         let interval = (sent.sent_at - sent.first_sent_at).max(self.delivered_at - sent.delivered_at);
         let is_long = self.rtt.min.is_none_or(|min| interval >= min);
         RateSample {
-            delivered: self.delivered * self.datagram - sent.delivered,
+            delivered: self.bytes.delivered - sent.delivered,
             interval: if is_long { interval } else { 0 },
             prior_delivered: sent.delivered,
             tx_in_flight: sent.in_flight,
-            lost: self.lost * self.datagram - sent.lost,
+            lost: self.bytes.lost - sent.lost,
             is_app_limited: sent.app_limited,
             reserved: [0; 7],
         }
@@ -406,18 +450,18 @@ impl Connection {
         self.before = before.filter(|_| self.undoes);
     }
 
-    /// State of the sender for a packet-level controller.
+    /// State of the sender for a packet-level controller, with `prior_in_flight` bytes in flight before the event.
     pub fn path(&self, now: Nanos, prior_in_flight: u64, in_recovery: bool) -> Path {
         let known = self.rtt.latest.is_some();
         let mut path = Path::default();
         path.now = now;
-        path.in_flight = self.flight.in_flight * self.datagram;
-        path.prior_in_flight = prior_in_flight * self.datagram;
-        path.delivered = self.delivered * self.datagram;
-        path.lost = self.lost * self.datagram;
-        path.spurious = self.spurious * self.datagram;
+        path.in_flight = self.flight.in_flight_bytes;
+        path.prior_in_flight = prior_in_flight;
+        path.delivered = self.bytes.delivered;
+        path.lost = self.bytes.lost;
+        path.spurious = self.bytes.spurious;
         path.next_packet = self.flight.next_number();
-        path.sent = path.next_packet * self.datagram;
+        path.sent = self.bytes.sent;
         path.ce = self.ce;
         (path.delivered_at, path.first_sent_at) = (self.delivered_at, self.first_sent_at);
         (path.latest_rtt, path.min_rtt) = (self.rtt.latest, self.rtt.min);

@@ -189,7 +189,7 @@ mod tests {
     use fullpipe_cc::time::MILLISECOND as MS;
 
     fn receiver(ack_every: u32, ack_reorder: u32) -> Receiver {
-        Receiver::new(Quic { ack_every, ack_delay: 25 * MS, ack_reorder })
+        Receiver::new(Quic { ack_every, ack_delay: 25 * MS, ack_reorder, ..Quic::default() })
     }
 
     /// Numbers, one per millisecond, at whose arrival an ACK leaves.

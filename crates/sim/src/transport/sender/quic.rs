@@ -6,7 +6,7 @@
 
 use super::{Arrival, Sender};
 use crate::transport::policy::Policy;
-use crate::transport::quic::{Connection, News, Receiver};
+use crate::transport::quic::{Connection, MTU_PROBE, News, Receiver};
 use crate::transport::receiver::unwrap;
 use fullpipe_cc::packets::{Event, Lost, Path, Sent};
 use fullpipe_cc::time::seconds;
@@ -46,7 +46,7 @@ impl<P: Policy> Sender<P> {
         }
         self.progress.una = quic.acked_chunks();
         self.respond(now, &mut quic, &news);
-        self.finish(quic);
+        self.finish(now, quic);
     }
 
     /// Handles the expiry of the timer.
@@ -58,18 +58,18 @@ impl<P: Policy> Sender<P> {
                 self.meter.events.timeouts += 1;
                 if self.cc.is_packet_level() {
                     let in_recovery = self.progress.phase.is_reducing();
-                    let path = quic.path(now, quic.flight.in_flight, in_recovery);
+                    let path = quic.path(now, quic.flight.in_flight_bytes, in_recovery);
                     self.cc.on_event(&path, &Event::Pto(quic.pto_count));
                 }
             }
         }
-        self.finish(quic);
+        self.finish(now, quic);
     }
 
-    /// Takes the state of the connection back, with window and timer.
-    fn finish(&mut self, quic: Box<Connection>) {
+    /// Takes the state of the connection back, with window and timer. A timer that an ACK moves into the past expires at once.
+    fn finish(&mut self, now: Nanos, quic: Box<Connection>) {
         self.cwnd = self.cc.cwnd().max(LEAST_WINDOW);
-        self.rto_at = quic.deadline();
+        self.rto_at = quic.deadline().max(now);
         self.quic = Some(quic);
     }
 
@@ -131,6 +131,9 @@ impl<P: Policy> Sender<P> {
         }
         if let Some(newest) = news.acked.last().filter(|_| news.marked > 0) {
             self.cc.on_event(path, &Event::EcnCe(news.marked, newest));
+        }
+        if news.discarded > 0 {
+            self.cc.on_event(path, &Event::Discarded(news.discarded));
         }
         if !news.lost.is_empty() {
             self.cc.on_event(path, &Event::Lost(&news.lost, news.persistent));
@@ -214,12 +217,17 @@ impl<P: Policy> Sender<P> {
     pub(super) fn next_quic(&mut self, now: Nanos) -> Option<u64> {
         let mut quic = self.quic.take()?;
         let sent = self.send_quic(now, &mut quic);
-        self.finish(quic);
+        self.finish(now, quic);
         sent.map(|sent| sent.number)
     }
 
     fn send_quic(&mut self, now: Nanos, quic: &mut Connection) -> Option<Sent> {
         let is_probe = quic.probes > 0;
+        if self.cc.is_packet_level() && quic.enters_tunnel(now) {
+            let path = quic.path(now, quic.flight.in_flight_bytes, self.progress.phase.is_reducing());
+            self.cc.on_event(&path, &Event::Mtu(quic.datagram()));
+            self.cwnd = self.cc.cwnd().max(LEAST_WINDOW);
+        }
         quic.note_limit(self.window());
         let held = self.next_departure(quic) > now;
         if !is_probe && (held || quic.flight.in_flight >= self.window()) {
@@ -238,7 +246,15 @@ impl<P: Policy> Sender<P> {
         };
         quic.probes = quic.probes.saturating_sub(1);
         quic.app_limited = !quic.has_waiting() && !self.progress.has_new() && quic.flight.in_flight + 1 < self.window();
-        let prior = quic.flight.in_flight;
+        if quic.flight.in_flight + 1 < self.window() && quic.takes_mtu_probe(now) {
+            self.launch(now, quic, MTU_PROBE, false);
+        }
+        Some(self.launch(now, quic, chunk, is_probe))
+    }
+
+    /// Handles the transmission of a packet, and reports it.
+    fn launch(&mut self, now: Nanos, quic: &mut Connection, chunk: u64, is_probe: bool) -> Sent {
+        let prior = quic.flight.in_flight_bytes;
         let sent = quic.send(now, chunk, is_probe);
         quic.note_limit(self.window());
         let rate = self.quic_rate(quic);
@@ -250,7 +266,7 @@ impl<P: Policy> Sender<P> {
             let flow = self.quic_flow(now, quic, self.progress.phase.is_reducing());
             self.cc.on_sent(&flow);
         }
-        Some(sent)
+        sent
     }
 
     /// Datagram of data for the next packet: lost data, new data, or for a probe the oldest in flight.
@@ -272,7 +288,7 @@ impl<P: Policy> Sender<P> {
         (quic.probes, quic.app_limited) = (0, true);
         quic.mark_app_limited();
         if self.cc.is_packet_level() {
-            let path = quic.path(now, quic.flight.in_flight, self.progress.phase.is_reducing());
+            let path = quic.path(now, quic.flight.in_flight_bytes, self.progress.phase.is_reducing());
             self.cc.on_event(&path, &Event::AppLimited);
         }
     }
