@@ -453,6 +453,7 @@ def declare(
     own_slow_start: bool,
     ecn: tuple[str, int] | None,
     rate_samples: bool,
+    prr: bool,
     params: Mapping[str, float | bool],
     shown: list[str],
     plug: object,

@@ -112,26 +112,35 @@ impl State {
 }
 
 impl Interval {
-    /// RTT samples of the interval that began at a time.
+    /// RTT samples of the interval that began at a time. All but `inflation_s` are sums over the samples in their order, which an
+    /// exported policy repeats (`fullpipe.gym.exported`).
     pub fn rtts(&self, begun: Nanos) -> Rtts {
-        let samples: Vec<(f64, f64)> =
-            self.samples.iter().flatten().map(|&(at, rtt)| (seconds(at - begun), seconds(rtt))).collect();
-        let count = samples.len() as f64;
-        if samples.is_empty() {
-            return Rtts::default();
+        let samples = self.samples.as_deref().unwrap_or_default();
+        let Some(&(_, first)) = samples.first() else { return Rtts::default() };
+        let (first_s, count) = (seconds(first), samples.len() as f64);
+        let (mut least_s, mut rtts, mut times, mut squares, mut rises, mut products) =
+            (first_s, 0.0, 0.0, 0.0, 0.0, 0.0);
+        for &(at, rtt) in samples {
+            let (time, rtt) = (seconds(at - begun), seconds(rtt));
+            let rise = rtt - first_s;
+            least_s = rtt.min(least_s);
+            rtts += rtt;
+            times += time;
+            squares += time * time;
+            rises += rise;
+            products += time * rise;
         }
-        let mean = |part: &[(f64, f64)]| part.iter().map(|sample| sample.1).sum::<f64>() / part.len() as f64;
-        let middle = samples.iter().map(|sample| sample.0).sum::<f64>() / count;
-        let mean_s = mean(&samples);
-        let spread = samples.iter().map(|sample| (sample.0 - middle).powi(2)).sum::<f64>();
-        let common = samples.iter().map(|sample| (sample.0 - middle) * (sample.1 - mean_s)).sum::<f64>();
-        let (first, second) = samples.split_at(samples.len() / 2);
+        let spread = squares - times * times / count;
+        let common = products - times * rises / count;
+        let mean =
+            |part: &[(Nanos, Nanos)]| part.iter().map(|sample| seconds(sample.1)).sum::<f64>() / part.len() as f64;
+        let (early, late) = samples.split_at(samples.len() / 2);
         Rtts {
             count,
-            mean_s,
-            least_s: samples.iter().map(|sample| sample.1).fold(f64::INFINITY, f64::min),
-            slope: if spread > 0.0 { common / spread } else { 0.0 },
-            inflation_s: if first.is_empty() { 0.0 } else { mean(second) - mean(first) },
+            mean_s: rtts / count,
+            least_s,
+            slope: if spread > 1e-12 * squares { common / spread } else { 0.0 },
+            inflation_s: if early.is_empty() { 0.0 } else { mean(late) - mean(early) },
         }
     }
 }

@@ -95,6 +95,7 @@ pub struct Class {
     shown: Arc<[Place]>,
     paced: bool,
     rate_samples: bool,
+    prr: bool,
 }
 
 /// Where a field is in the state's bytes.
@@ -133,7 +134,7 @@ const PACING_RATE: usize = 2;
 
 impl Class {
     /// The class of a plug, whose first fields are the window, the threshold and, if it has one, the pacing rate.
-    pub fn new(plug: Plug, info: &'static Info, rate_samples: bool, shown: &[String]) -> PyResult<Class> {
+    pub fn new(plug: Plug, info: &'static Info, rate_samples: bool, prr: bool, shown: &[String]) -> PyResult<Class> {
         let Plug { state, fields, calls, keep } = plug;
         let place = |name: &str| {
             let &(at, is_flag) = fields.get(name).ok_or_else(|| PyValueError::new_err(format!("no field {name}")))?;
@@ -170,12 +171,13 @@ impl Class {
             paced: fields.contains_key("pacing_rate"),
             state: words(&state),
             rate_samples,
+            prr,
         })
     }
 
     /// A connection begins.
     pub fn begin(&self, params: &Params, start: Start) -> Box<dyn CongestionControl + Send> {
-        let (paced, rate_samples) = (self.paced, self.rate_samples);
+        let (paced, rate_samples, prr) = (self.paced, self.rate_samples, self.prr);
         let shown = Arc::clone(&self.shown);
         let mut native = Native {
             calls: Arc::clone(&self.calls),
@@ -183,6 +185,7 @@ impl Class {
             shown,
             paced,
             rate_samples,
+            prr,
             failed: false,
         };
         for &place in &self.params {
@@ -207,6 +210,7 @@ struct Native {
     shown: Arc<[Place]>,
     paced: bool,
     rate_samples: bool,
+    prr: bool,
     failed: bool,
 }
 
@@ -289,6 +293,10 @@ impl CongestionControl for Native {
 
     fn takes_rate_samples(&self) -> bool {
         self.rate_samples
+    }
+
+    fn rules_recovery(&self) -> bool {
+        !self.prr
     }
 
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {

@@ -68,7 +68,7 @@ pub fn take_raised() -> Option<PyErr> {
 /// Declares the class `kind` as the algorithm `name`, in the place of an earlier one of that name. `params` are its fields that a
 /// scenario can set, with their defaults; `shown` those that the series have.
 #[pyfunction]
-#[pyo3(signature = (kind, name, *, paper, group, recovery, own_slow_start, ecn, rate_samples, params, shown, plug))]
+#[pyo3(signature = (kind, name, *, paper, group, recovery, own_slow_start, ecn, rate_samples, prr, params, shown, plug))]
 #[expect(clippy::too_many_arguments, reason = "keywords, each checked by the package around it")]
 pub fn declare(
     kind: &Bound<'_, PyAny>,
@@ -79,6 +79,7 @@ pub fn declare(
     own_slow_start: bool,
     ecn: Option<(String, u8)>,
     rate_samples: bool,
+    prr: bool,
     params: &Bound<'_, PyDict>,
     shown: Vec<String>,
     plug: Option<Plug>,
@@ -96,11 +97,11 @@ pub fn declare(
     let info = definition.kept();
     let (begin, run_by): (Box<Begin>, _) = match plug {
         Some(plug) => {
-            let class = native::Class::new(plug, info, rate_samples, &shown)?;
+            let class = native::Class::new(plug, info, rate_samples, prr, &shown)?;
             (Box::new(move |params, start| class.begin(params, start)), RunBy::Itself)
         }
         None => {
-            let class = Class::new(kind, info, rate_samples, &shown)?;
+            let class = Class::new(kind, info, rate_samples, prr, &shown)?;
             (Box::new(move |params, start| class.begin(params, start)), RunBy::Interpreter)
         }
     };
@@ -188,6 +189,7 @@ struct Class {
     kind: Py<PyAny>,
     info: &'static Info,
     rate_samples: bool,
+    prr: bool,
     shown: Vec<(&'static str, Py<PyString>)>,
     has: Methods,
 }
@@ -206,7 +208,13 @@ struct Methods {
 }
 
 impl Class {
-    fn new(kind: &Bound<'_, PyAny>, info: &'static Info, rate_samples: bool, shown: &[String]) -> PyResult<Class> {
+    fn new(
+        kind: &Bound<'_, PyAny>,
+        info: &'static Info,
+        rate_samples: bool,
+        prr: bool,
+        shown: &[String],
+    ) -> PyResult<Class> {
         let text = |name: &String| (kept(name), PyString::new(kind.py(), name).unbind());
         let has = Methods {
             on_start: kind.hasattr("on_start")?,
@@ -218,7 +226,7 @@ impl Class {
             on_end: kind.hasattr("on_end")?,
             pacing_rate: kind.hasattr("pacing_rate")?,
         };
-        Ok(Class { kind: kind.clone().unbind(), info, rate_samples, shown: shown.iter().map(text).collect(), has })
+        Ok(Class { kind: kind.clone().unbind(), info, rate_samples, prr, shown: shown.iter().map(text).collect(), has })
     }
 
     fn begin(&self, params: &Params, start: Start) -> Box<dyn CongestionControl + Send> {
@@ -243,6 +251,7 @@ struct Interpreted {
     signals: [Py<PyAny>; 3],
     shown: Vec<(&'static str, Py<PyString>)>,
     rate_samples: bool,
+    prr: bool,
     paced: bool,
     cwnd: f64,
     pacing_rate: Option<f64>,
@@ -285,6 +294,7 @@ impl Interpreted {
             signals: [signal("LOSS")?, signal("ECN")?, signal("TIMEOUT")?],
             shown: class.shown.iter().map(|(name, text)| (*name, text.clone_ref(py))).collect(),
             rate_samples: class.rate_samples,
+            prr: class.prr,
             paced: class.has.pacing_rate,
             object: object.unbind(),
             cwnd: 1.0,
@@ -361,6 +371,10 @@ impl CongestionControl for Interpreted {
 
     fn takes_rate_samples(&self) -> bool {
         self.rate_samples
+    }
+
+    fn rules_recovery(&self) -> bool {
+        !self.prr
     }
 
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {

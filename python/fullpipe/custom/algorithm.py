@@ -64,6 +64,7 @@ def algorithm(
     group: str = "loss",
     ecn: str | None = None,
     rate_samples: bool = False,
+    prr: bool = True,
     inspect: Sequence[str] = (),
     compiled: bool = False,
     library: str | os.PathLike[str] | None = None,
@@ -94,6 +95,8 @@ def algorithm(
         group: Congestion signal: "loss", "delay", "both", "model" or "ECN".
         ecn: ECN mode of the algorithm, such as "accurate"; None if it responds to a mark as to a loss.
         rate_samples: Call ``on_ack`` for each ACK that delivers data, with `Ack.delivery_rate`.
+        prr: Whether proportional rate reduction may set the window in fast recovery (RFC 9937), where the scenario has
+            it; False for an algorithm whose own window holds there, such as one that models the path.
         inspect: Names of fields that the series of a run record.
         compiled: Compile the class with Numba (the extra ``compiled``), with identical results and several times the
             speed. Its fields must be numbers and flags, and Numba must support its methods: no ``super()``, no
@@ -113,6 +116,7 @@ def algorithm(
         "group": group,
         "ecn": ecn,
         "rate_samples": rate_samples,
+        "prr": prr,
         "inspect": inspect,
         "compiled": compiled,
         "library": shared,
@@ -134,6 +138,7 @@ def algorithm(
                 own_slow_start=not issubclass(kind, Classic),
                 ecn=None if ecn is None else (ecn, 0),
                 rate_samples=rate_samples,
+                prr=prr,
                 params=params_of(kind, name),
                 shown=list(inspect),
                 plug=plug,

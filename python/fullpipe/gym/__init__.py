@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from fullpipe.gym.actions import ACTIONS
     from fullpipe.gym.distribution import Distribution
     from fullpipe.gym.env import Env
+    from fullpipe.gym.exported import export
     from fullpipe.gym.features import FEATURES
     from fullpipe.gym.parallel import ParallelEnv
+    from fullpipe.gym.policy import Policy
     from fullpipe.gym.rewards import REWARDS
     from fullpipe.gym.vector import VectorEnv
 
-__all__ = ["ACTIONS", "FEATURES", "REWARDS", "Distribution", "Env", "ParallelEnv", "VectorEnv"]
+__all__ = ["ACTIONS", "FEATURES", "REWARDS", "Distribution", "Env", "ParallelEnv", "Policy", "VectorEnv", "export"]
 
 _HOMES = {
     "ACTIONS": "actions",
@@ -31,8 +33,10 @@ _HOMES = {
     "Env": "env",
     "FEATURES": "features",
     "ParallelEnv": "parallel",
+    "Policy": "policy",
     "REWARDS": "rewards",
     "VectorEnv": "vector",
+    "export": "exported",
 }
 
 if not TYPE_CHECKING:

@@ -111,7 +111,7 @@ class Core:
         self.high = np.array([each.high for each in self.features.values()])
 
     def begin(self, place: int, seed: int) -> None:
-        """Begins an episode: until the first RTT sample, and then one interval."""
+        """Begins an episode: until the first RTT sample, with the scenario's initial window, and then one interval."""
         scenario = self.distribution.sample(seed)
         scenario, _ = numbered(scenario.replace(series_interval="off"))
         self._guarded(lambda: self.batch.begin(place, scenario.model, self.memory), scenario)
@@ -130,11 +130,12 @@ class Core:
         self.best_rtt[place] = math.inf
         self.past[place] = self.neutral
         self.set_window[place] = FIRST_WINDOW
+        as_it_is = np.full((1, self.agents), math.nan)
         window = np.full((1, self.agents), FIRST_WINDOW)
         one = np.array([place])
         probe_ns = round(PROBE_S * 1e9)
         while self.now_ns[place] + 2 * probe_ns < self.duration_ns[place]:
-            self._advance(one, window, np.full((1, self.agents), actions.UNPACED), np.array([probe_ns]), record=False)
+            self._advance(one, as_it_is, as_it_is, np.array([probe_ns]), record=False)
             if self.last_rtt[place].max() > 0 or self.now_ns[place] > self.duration_ns[place] // 4:
                 break
         rtt_s = np.where(self.last_rtt[one] > 0, self.last_rtt[one], 0.1)

@@ -7,8 +7,10 @@ Sources: PCC-RL (N. Jay et al., "A Deep Reinforcement Learning Perspective on In
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import numpy.typing as npt
 from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 
-__all__ = ["FEATURES", "PRESETS", "Feature", "Raw", "Values", "chosen"]
+__all__ = ["FEATURES", "FUNCTIONS", "PRESETS", "Feature", "Raw", "Values", "chosen", "neutral"]
 
 Values = npt.NDArray[np.float64]
 
@@ -34,106 +36,82 @@ class Feature:
         low: Lower end of the box; lesser values are cut.
         high: Upper end.
         neutral: Value before the first interval.
-        compute: Function of the measurements.
+        formula: Expression of the measurements, with the functions of `FUNCTIONS`.
     """
 
     meaning: str
     low: float
     high: float
     neutral: float
-    compute: Callable[[Raw], Values]
+    formula: str
+
+    def compute(self, raw: Raw) -> Values:
+        """Values of the feature, from the measurements of an interval."""
+        return np.asarray(eval(_compiled(self.formula), {**FUNCTIONS}, raw), np.float64)
 
 
-def _over(part: Values, whole: Values, otherwise: float) -> Values:
+def over(part: Values, whole: Values, otherwise: float) -> Values:
     """Quotient, or another value where the divisor is 0."""
     return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), otherwise)
 
 
-def _log_rate(value: Values) -> Values:
-    return np.log10(1 + value / 1e3) / 7
+FUNCTIONS: dict[str, object] = {
+    "log10": np.log10,
+    "log2": np.log2,
+    "maximum": np.maximum,
+    "over": over,
+    "where": np.where,
+}
+"""Functions of the formulas. An exported policy has them for numbers (`fullpipe.gym.exported`)."""
 
 
-def _log_time(value: Values) -> Values:
-    return np.log10(1 + value / 1e-4) / 5
+@cache
+def _compiled(formula: str) -> CodeType:
+    return compile(formula, "<feature>", "eval")
 
 
-def _log_count(value: Values) -> Values:
-    return np.log2(1 + value) / 20
-
-
-def _latency_ratio(raw: Raw) -> Values:
-    return _over(raw["mean_rtt_s"], raw["best_mean_rtt_s"], 1.0)
-
-
-def _send_ratio(raw: Raw) -> Values:
-    return _over(raw["sent"], raw["delivered"], 1.0)
-
-
-def _aurora_send_ratio(raw: Raw) -> Values:
-    received = raw["delivered"] - 1
-    ratio = _over(raw["sent"], received, 1.0)
-    return np.where(raw["sent"] < 1000 * received, ratio, 1.0)
-
+LATENCY_RATIO = "over(mean_rtt_s, best_mean_rtt_s, 1.0)"
+SEND_RATIO = "over(sent, delivered, 1.0)"
 
 FEATURES: Mapping[str, Feature] = {
-    "latency_slope": Feature("least-squares slope of the RTT over time, s/s", -1, 10, 0, lambda raw: raw["rtt_slope"]),
+    "latency_slope": Feature("least-squares slope of the RTT over time, s/s", -1, 10, 0, "rtt_slope"),
     "latency_inflation": Feature(
         "mean RTT of the second half of the samples minus that of the first, over the interval (PCC-RL)",
         *(-1, 10, 0),
-        lambda raw: _over(raw["rtt_inflation_s"], raw["duration_s"], 0.0),
+        "over(rtt_inflation_s, duration_s, 0.0)",
     ),
     "latency_ratio": Feature(
-        "mean RTT over the least mean RTT of an interval so far (PCC-RL)", 1, 1e4, 1, _latency_ratio
+        "mean RTT over the least mean RTT of an interval so far (PCC-RL)", 1, 1e4, 1, LATENCY_RATIO
     ),
-    "log_latency_ratio": Feature("log10(latency_ratio) / 4", 0, 1, 0, lambda raw: np.log10(_latency_ratio(raw)) / 4),
-    "send_ratio": Feature("rate sent over rate acknowledged", 0, 1000, 1, _send_ratio),
-    "aurora_send_ratio": Feature("send_ratio without one received packet (PCC-RL)", 0, 1000, 1, _aurora_send_ratio),
-    "log_send_ratio": Feature("log2(send_ratio)", -1, 1, 0, lambda raw: np.log2(np.maximum(_send_ratio(raw), 1e-9))),
-    "loss": Feature("packets found lost over lost and acknowledged", 0, 1, 0, lambda raw: raw["loss_rate"]),
-    "ce": Feature("marked packets over acknowledged", 0, 1, 0, lambda raw: _over(raw["marked"], raw["delivered"], 0.0)),
-    "rate": Feature("log10(1 + rate acknowledged / 1 kbit/s) / 7", 0, 1, 0, lambda raw: _log_rate(raw["rate_bps"])),
-    "send_rate": Feature("log10(1 + rate sent / 1 kbit/s) / 7", 0, 1, 0, lambda raw: _log_rate(raw["send_rate_bps"])),
-    "pacing": Feature("log10(1 + pacing rate / 1 kbit/s) / 7", 0, 1, 0, lambda raw: _log_rate(raw["pacing_bps"])),
-    "rtt": Feature("log10(1 + mean RTT / 0.1 ms) / 5", 0, 1, 0, lambda raw: _log_time(raw["mean_rtt_s"])),
-    "min_rtt": Feature("log10(1 + least RTT / 0.1 ms) / 5", 0, 1, 0, lambda raw: _log_time(raw["min_rtt_s"])),
-    "interval": Feature("log10(1 + length / 0.1 ms) / 5", 0, 1, 0, lambda raw: _log_time(raw["duration_s"])),
-    "cwnd": Feature("log2(1 + window in segments) / 20", 0, 1, 0, lambda raw: _log_count(raw["cwnd"])),
-    "in_flight": Feature("log2(1 + segments in flight) / 20", 0, 1, 0, lambda raw: _log_count(raw["in_flight"])),
-    "acks": Feature("log2(1 + RTT samples) / 20", 0, 1, 0, lambda raw: _log_count(raw["rtt_samples"])),
-    "rate_share": Feature(
-        "rate over highest rate so far (Orca)", 0, 1, 0, lambda raw: _over(raw["rate_bps"], raw["best_bps"], 0.0)
+    "log_latency_ratio": Feature("log10(latency_ratio) / 4", 0, 1, 0, f"log10({LATENCY_RATIO}) / 4"),
+    "send_ratio": Feature("rate sent over rate acknowledged", 0, 1000, 1, SEND_RATIO),
+    "aurora_send_ratio": Feature(
+        "send_ratio without one received packet (PCC-RL)",
+        *(0, 1000, 1),
+        "where(sent < 1000 * (delivered - 1), over(sent, delivered - 1, 1.0), 1.0)",
     ),
-    "pacing_share": Feature(
-        "pacing rate over highest rate so far (Orca)",
-        0,
-        10,
-        0,
-        lambda raw: _over(raw["pacing_bps"], raw["best_bps"], 0.0),
-    ),
+    "log_send_ratio": Feature("log2(send_ratio)", -1, 1, 0, f"log2(maximum({SEND_RATIO}, 1e-9))"),
+    "loss": Feature("packets found lost over lost and acknowledged", 0, 1, 0, "loss_rate"),
+    "ce": Feature("marked packets over acknowledged", 0, 1, 0, "over(marked, delivered, 0.0)"),
+    "rate": Feature("log10(1 + rate acknowledged / 1 kbit/s) / 7", 0, 1, 0, "log10(1 + rate_bps / 1e3) / 7"),
+    "send_rate": Feature("log10(1 + rate sent / 1 kbit/s) / 7", 0, 1, 0, "log10(1 + send_rate_bps / 1e3) / 7"),
+    "pacing": Feature("log10(1 + pacing rate / 1 kbit/s) / 7", 0, 1, 0, "log10(1 + pacing_bps / 1e3) / 7"),
+    "rtt": Feature("log10(1 + mean RTT / 0.1 ms) / 5", 0, 1, 0, "log10(1 + mean_rtt_s / 1e-4) / 5"),
+    "min_rtt": Feature("log10(1 + least RTT / 0.1 ms) / 5", 0, 1, 0, "log10(1 + min_rtt_s / 1e-4) / 5"),
+    "interval": Feature("log10(1 + length / 0.1 ms) / 5", 0, 1, 0, "log10(1 + duration_s / 1e-4) / 5"),
+    "cwnd": Feature("log2(1 + window in segments) / 20", 0, 1, 0, "log2(1 + cwnd) / 20"),
+    "in_flight": Feature("log2(1 + segments in flight) / 20", 0, 1, 0, "log2(1 + in_flight) / 20"),
+    "acks": Feature("log2(1 + RTT samples) / 20", 0, 1, 0, "log2(1 + rtt_samples) / 20"),
+    "rate_share": Feature("rate over highest rate so far (Orca)", 0, 1, 0, "over(rate_bps, best_bps, 0.0)"),
+    "pacing_share": Feature("pacing rate over highest rate so far (Orca)", 0, 10, 0, "over(pacing_bps, best_bps, 0.0)"),
     "loss_share": Feature(
-        "5 times the loss rate in bit/s over highest rate so far (Orca)",
-        0,
-        5,
-        0,
-        lambda raw: _over(5 * raw["lost_bps"], raw["best_bps"], 0.0),
+        "5 times the loss rate in bit/s over highest rate so far (Orca)", 0, 5, 0, "over(5 * lost_bps, best_bps, 0.0)"
     ),
-    "acks_per_cwnd": Feature(
-        "RTT samples over window (Orca)", 0, 10, 0, lambda raw: _over(raw["rtt_samples"], raw["cwnd"], 0.0)
-    ),
-    "rtt_share": Feature(
-        "least RTT over smoothed RTT (Orca)", 0, 1, 1, lambda raw: _over(raw["min_rtt_s"], raw["srtt_s"], 1.0)
-    ),
-    "delay_metric": Feature(
-        "least of 1 and 1.25 least RTT / smoothed RTT (Orca)", 0, 1, 1, lambda raw: raw["delay_metric"]
-    ),
-    "valid": Feature(
-        "1 where the interval had an ACK with an RTT sample",
-        0,
-        1,
-        0,
-        lambda raw: (raw["rtt_samples"] > 0).astype(np.float64),
-    ),
-    "active": Feature("1 from the first packet of the flow on", 0, 1, 0, lambda raw: raw["active"]),
+    "acks_per_cwnd": Feature("RTT samples over window (Orca)", 0, 10, 0, "over(rtt_samples, cwnd, 0.0)"),
+    "rtt_share": Feature("least RTT over smoothed RTT (Orca)", 0, 1, 1, "over(min_rtt_s, srtt_s, 1.0)"),
+    "delay_metric": Feature("least of 1 and 1.25 least RTT / smoothed RTT (Orca)", 0, 1, 1, "delay_metric"),
+    "valid": Feature("1 where the interval had an ACK with an RTT sample", 0, 1, 0, "where(rtt_samples > 0, 1.0, 0.0)"),
+    "active": Feature("1 from the first packet of the flow on", 0, 1, 0, "active"),
 }
 """Features by name."""
 
