@@ -162,7 +162,9 @@ def test_aurora_and_orca_by_their_formulas() -> None:
         return raw["rate_bps"] * 0
 
     env = Env(DRAWN, reward=custom, features="aurora", history=1, interval="60 ms")
-    env.reset(seed=3)
+    _, info = env.reset(seed=3)
+    drawn = Distribution.of(DRAWN).sample(int(str(info["scenario_seed"]))).to_dict()
+    capacity_bps = float(drawn["links"][0]["rate"].split()[0])
     from fullpipe.gym.rewards import REWARDS
 
     random = np.random.default_rng(1)
@@ -177,8 +179,53 @@ def test_aurora_and_orca_by_their_formulas() -> None:
         metric = min(1, 1.25 * raw["min_rtt_s"] / raw["srtt_s"])
         orca = (raw["rate_bps"] - 5 * raw["lost"] * 12000 / raw["duration_s"]) / raw["best_bps"] * metric
         assert REWARDS["orca"](arrays)[0] == pytest.approx(orca, rel=1e-12, abs=1e-12)
+        share = raw["rate_bps"] / raw["capacity_bps"]
+        assert raw["capacity_bps"] == capacity_bps
+        genet = 500 * share - 1000 * raw["mean_rtt_s"] - 2000 * loss
+        assert REWARDS["genet"](arrays)[0] == pytest.approx(genet, rel=1e-12)
         ratio = raw["sent"] / (raw["delivered"] - 1) if raw["delivered"] > 1 else 1
         assert observation[2] == pytest.approx(min(ratio, 1000), rel=1e-6)
+
+
+def test_bounds_hold_a_rate() -> None:
+    env = Env(PATH, action={"name": "rate-multiplier", "bounds": ["2 Mbit/s", "5 Mbit/s"]}, interval="20 ms")
+    env.reset(seed=1)
+    high = [float(env.step([1.0])[4]["send_rate_bps"]) for _ in range(30)]
+    low = [float(env.step([-1.0])[4]["send_rate_bps"]) for _ in range(30)]
+    assert np.mean(high[10:]) == pytest.approx(5e6, rel=0.05)
+    assert np.mean(low[10:]) == pytest.approx(2e6, rel=0.05)
+
+
+def test_a_base_algorithm_goes_on_between_the_actions() -> None:
+    flow = {"name": "x", "algorithm": {"name": "external", "base": "cubic"}, "recovery": "rack"}
+    env = Env({**PATH, "duration": "10 s", "flows": [flow]}, action="window-multiplier", interval="20 ms")
+    _, info = env.reset(seed=1)
+    over = False
+    while not over:
+        _, _, terminated, truncated, _ = env.step([0.0])
+        over = terminated or truncated
+    scenario = Distribution.of({**PATH, "duration": "10 s", "flows": [flow]}).sample(int(str(info["scenario_seed"])))
+    controlled = fullpipe.Result(scenario, env._core.batch.tables(0), engine="simulator", wall_s=0.0)
+    alone = fullpipe.run(scenario.replace(**{"flows.x.algorithm": "cubic"}))
+    for metric in ("goodput_bps", "retransmits", "mean_rtt_s", "loss_rate"):
+        assert controlled.flows[metric][0].as_py() == alone.flows[metric][0].as_py(), metric
+    env.reset(seed=1)
+    before = float(env.step([0.0])[4]["cwnd_packets"])
+    assert env.step([-0.5])[4]["cwnd_packets"] < 0.75 * before
+
+
+def test_a_base_algorithm_requires_an_action_on_the_window() -> None:
+    flow = {"name": "x", "algorithm": {"name": "external", "base": "cubic"}}
+    with pytest.raises(InputError, match="window"):
+        Env({**PATH, "flows": [flow]}, action="rate")
+    with pytest.raises(ScenarioError, match="newreno"):
+        Env({**PATH, "flows": [{"name": "x", "algorithm": {"name": "external", "base": "cubics"}}]}, action="window")
+
+
+def test_the_reward_of_genet_requires_a_fixed_rate() -> None:
+    schedule = [{"at": "1 s", "rate": "5 Mbit/s"}]
+    with pytest.raises(ScenarioError, match="fixed rate"):
+        Env({**PATH, "links": [{**LINK, "schedule": schedule}]}, reward="genet").reset(seed=1)
 
 
 def test_a_flow_that_has_sent_its_size_terminates() -> None:
@@ -227,6 +274,9 @@ def test_a_wrong_law_is_named(axes: dict[str, Any], said: str) -> None:
         ({"features": "auroras"}, "aurora"),
         ({"features": ["rat"]}, "rate"),
         ({"reward": "money"}, "aurora"),
+        ({"action": {"name": "rate", "bounds": ["2 Mbit/s", "1 Mbit/s"]}}, "lesser one first"),
+        ({"action": {"name": "rate", "bounds": ["1 Mbit/s", "2 ms"]}}, "two rates"),
+        ({"action": {"name": "window", "bounds": ["1 Mbit/s", "2 Mbit/s"]}}, "bounds"),
         ({"interval": "2"}, "10 ms"),
         ({"history": 0}, "history"),
         ({"max_steps": 0}, "max_steps"),

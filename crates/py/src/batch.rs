@@ -17,7 +17,7 @@ use crate::model::{self, Model};
 use crate::{own, report};
 
 /// Columns of an interval, in the order of `Slot::step`.
-pub const COLUMNS: [&str; 18] = [
+pub const COLUMNS: [&str; 19] = [
     "now_s",
     "duration_s",
     "sent",
@@ -31,6 +31,7 @@ pub const COLUMNS: [&str; 18] = [
     "rtt_slope",
     "rtt_inflation_s",
     "cwnd",
+    "ssthresh",
     "pacing_rate",
     "in_flight",
     "srtt_s",
@@ -192,7 +193,7 @@ impl Slot {
         for (flow, control) in self.flows.iter().zip(controls.chunks_exact(2)) {
             let mut state = flow.lock();
             if !control[0].is_nan() {
-                state.cwnd = control[0];
+                state.set_window(control[0]);
             }
             if !control[1].is_nan() {
                 state.pacing_rate = control[1];
@@ -218,7 +219,8 @@ impl Slot {
                 rtts.least_s,
                 rtts.slope,
                 rtts.inflation_s,
-                state.cwnd,
+                state.window(),
+                state.ssthresh(),
                 state.pacing_rate,
                 state.in_flight as f64,
                 state.srtt.map_or(0.0, seconds),

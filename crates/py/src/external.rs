@@ -1,8 +1,9 @@
-//! The algorithm `external`: window and pacing rate come from outside, step by step, through `fullpipe.Simulation`.
+//! The algorithm `external`: window and pacing rate come from outside, step by step, through `fullpipe.Simulation`. With a base algorithm,
+//! the window comes from that one, and the caller changes it.
 
 use fullpipe_cc::params::{Group, Info, Kind, Params, Value};
 use fullpipe_cc::time::seconds;
-use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, Signal, Start};
+use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Lost, Nanos, Signal, Start, build};
 use fullpipe_sim::catalogue::{Definition, Parameter};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,6 +14,14 @@ pub const NAME: &str = "external";
 
 /// Parameter with the number of the flow.
 const FLOW: &str = "flow";
+
+/// Parameter with the algorithm that runs between the changes.
+const BASE: &str = "base";
+
+/// Algorithms whose window a caller may change.
+const BASES: &[&str] = &[NO_BASE, "newreno", "cubic"];
+
+const NO_BASE: &str = "none";
 
 /// Pacing rate that never delays a packet, segments per second.
 const UNPACED: f64 = 1e12;
@@ -29,8 +38,10 @@ pub struct Shared(Arc<Mutex<State>>);
 /// Controls of a flow, and its measurements.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Congestion window, segments.
-    pub cwnd: f64,
+    /// Congestion window that the caller has set, segments; without effect if there is a base algorithm.
+    cwnd: f64,
+    /// Algorithm that sets the window between the changes.
+    base: Option<Box<Controller>>,
     /// Pacing rate, segments per second.
     pub pacing_rate: f64,
     /// Segments delivered since the start.
@@ -96,6 +107,24 @@ pub struct Rtts {
 }
 
 impl State {
+    /// Congestion window, segments.
+    pub fn window(&self) -> f64 {
+        self.base.as_ref().map_or(self.cwnd, |base| base.cwnd())
+    }
+
+    /// Slow-start threshold, segments; equal to the window without a base algorithm, so that recovery does not reduce it.
+    pub fn ssthresh(&self) -> f64 {
+        self.base.as_ref().map_or(self.cwnd, |base| base.ssthresh())
+    }
+
+    /// Sets the window, segments.
+    pub fn set_window(&mut self, cwnd: f64) {
+        match &mut self.base {
+            Some(base) => base.on_restart(cwnd, base.ssthresh()),
+            None => self.cwnd = cwnd,
+        }
+    }
+
     /// Begins an interval.
     pub fn begin_interval(&mut self) {
         let mut samples = self.interval.samples.take().unwrap_or_default();
@@ -172,22 +201,35 @@ pub fn info() -> &'static Info {
         recovery: text("rack"),
         own_slow_start: true,
         ecn: None,
-        params: vec![Parameter {
-            name: text(FLOW),
-            unit: text("1"),
-            kind: Kind::Number { min: 0.0, max: 1e9 },
-            default: Value::Number(0.0),
-            doc: text("Number of the flow."),
-            source: text("fullpipe.Simulation"),
-        }],
+        params: vec![
+            Parameter {
+                name: text(FLOW),
+                unit: text("1"),
+                kind: Kind::Number { min: 0.0, max: 1e9 },
+                default: Value::Number(0.0),
+                doc: text("Number of the flow."),
+                source: text("fullpipe.Simulation"),
+            },
+            Parameter {
+                name: text(BASE),
+                unit: text("1"),
+                kind: Kind::Choice(BASES),
+                default: Value::Name(NO_BASE),
+                doc: text("Algorithm that sets the window between the changes of the caller."),
+                source: text("fullpipe.gym"),
+            },
+        ],
     }
     .kept()
 }
 
 /// Begins a connection.
 pub fn begin(params: &Params, start: Start) -> Box<dyn CongestionControl + Send> {
+    let base = params.choice(BASE);
+    let base = (base != NO_BASE).then(|| Box::new(build(base, &[], start).expect("a built-in algorithm")));
     let shared = Shared(Arc::new(Mutex::new(State {
         cwnd: start.window,
+        base,
         pacing_rate: UNPACED,
         delivered: 0,
         lost: 0,
@@ -225,12 +267,11 @@ impl External {
 impl CongestionControl for External {
     fn cwnd(&self) -> f64 {
         let state = self.0.lock();
-        if state.probes && state.timed_out { 1.0 } else { state.cwnd }
+        if state.base.is_none() && state.probes && state.timed_out { 1.0 } else { state.window() }
     }
 
-    /// Equal to the window: recovery does not reduce it.
     fn ssthresh(&self) -> f64 {
-        self.0.lock().cwnd
+        self.0.lock().ssthresh()
     }
 
     fn pacing_rate(&self) -> Option<f64> {
@@ -242,7 +283,7 @@ impl CongestionControl for External {
     }
 
     fn rules_recovery(&self) -> bool {
-        true
+        self.0.lock().base.is_none()
     }
 
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
@@ -258,6 +299,10 @@ impl CongestionControl for External {
         {
             state.delivery_rate = Some(sample.delivered as f64 * 1e9 / interval as f64);
         }
+        // The bases take no rate samples: an ACK that moves nothing is not theirs.
+        if let Some(base) = state.base.as_mut().filter(|_| ack.acked > 0 || ack.ce > 0) {
+            base.on_ack(flow, ack);
+        }
     }
 
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
@@ -266,6 +311,15 @@ impl CongestionControl for External {
         if matches!(signal, Signal::Timeout) {
             state.timeouts += 1;
             state.timed_out = true;
+        }
+        if let Some(base) = &mut state.base {
+            base.on_congestion(flow, signal);
+        }
+    }
+
+    fn on_recovered(&mut self, flow: &Flow) {
+        if let Some(base) = &mut self.0.lock().base {
+            base.on_recovered(flow);
         }
     }
 
@@ -277,5 +331,15 @@ impl CongestionControl for External {
         drop(self.note(flow));
     }
 
-    fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {}
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        if let Some(base) = &mut self.0.lock().base {
+            base.on_undo(cwnd, ssthresh);
+        }
+    }
+
+    fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
+        if let Some(base) = &mut self.0.lock().base {
+            base.on_restart(cwnd, ssthresh);
+        }
+    }
 }

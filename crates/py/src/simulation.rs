@@ -65,7 +65,9 @@ impl Steps {
         let shared =
             self.flows.get(&flow).ok_or_else(|| PyValueError::new_err(format!("flow {flow} is not external")))?;
         let mut state = shared.lock();
-        state.cwnd = cwnd.unwrap_or(state.cwnd);
+        if let Some(cwnd) = cwnd {
+            state.set_window(cwnd);
+        }
         state.pacing_rate = pacing_rate.unwrap_or(state.pacing_rate);
         Ok(())
     }
@@ -78,7 +80,7 @@ impl Steps {
         for (&number, shared) in &self.flows {
             let state = shared.lock().clone();
             let flow = PyDict::new(py);
-            flow.set_item("cwnd_packets", state.cwnd)?;
+            flow.set_item("cwnd_packets", state.window())?;
             flow.set_item("pacing_rate", state.pacing_rate)?;
             flow.set_item("in_flight_packets", state.in_flight)?;
             flow.set_item("delivered_packets", state.delivered)?;

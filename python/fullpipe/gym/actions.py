@@ -13,12 +13,13 @@ from gymnasium import spaces
 from fullpipe._util.text import quoted, unknown
 from fullpipe.errors import InputError
 from fullpipe.gym.features import Raw, Values
+from fullpipe.scenario.quantity import Quantity
 
 __all__ = ["ACTIONS", "Action", "chosen"]
 
 ACTIONS: Mapping[str, str] = {
     "rate-multiplier": "rate times 1 + x for x = scale a of at least 0, rate / (1 - x) below (Aurora)",
-    "window-multiplier": "window times 4^a (Orca's law, here without an algorithm below it)",
+    "window-multiplier": "window times 4^a (Orca's law); the base algorithm of the flow, if any, continues from it",
     "rate": "pacing rate from 10 kbit/s to 10 Gbit/s, on a logarithmic scale",
     "window": "window from 2 to 2^20 segments, on a logarithmic scale",
     "discrete": "one of some operations on the window",
@@ -38,11 +39,13 @@ class Action:
         name: A name of `ACTIONS`.
         scale: Factor on the number of ``rate-multiplier``.
         operations: Operations of ``discrete``.
+        bounds_bps: Least and largest rate of ``rate-multiplier`` and ``rate``, bit/s.
     """
 
     name: str
     scale: float = 1.0
     operations: Sequence[str] = OPERATIONS
+    bounds_bps: tuple[float, float] = RATES_BPS
 
     @property
     def is_rate(self) -> bool:
@@ -67,11 +70,11 @@ class Action:
             window = np.clip(self._window(given, raw["set_window"]), *WINDOWS)
             return window, np.full(len(window), UNPACED)
         if self.name == "rate":
-            rate = _between(RATES_BPS, given)
+            rate = _between(self.bounds_bps, given)
         else:
             x = self.scale * given
             rate = raw["set_rate_bps"] * np.where(x >= 0, 1 + x, 1 / (1 - np.minimum(x, 0)))
-        rate = np.clip(rate, *RATES_BPS)
+        rate = np.clip(rate, *self.bounds_bps)
         packets = rate / packet_bits
         return np.maximum(4.0, 4 * packets * raw["srtt_s"]), packets
 
@@ -101,7 +104,8 @@ UNPACED = 1e12
 
 
 def chosen(action: str | Mapping[str, object]) -> Action:
-    """Action of a name, or of a table such as ``{"name": "rate-multiplier", "scale": 0.025}``.
+    """Action of a name, or of a table such as ``{"name": "rate-multiplier", "scale": 0.025}``. The bounds of a rate are
+    a table's ``"bounds": ["100 kbit/s", "200 Mbit/s"]``.
 
     Raises:
         InputError: A name or a value is not allowed.
@@ -110,11 +114,16 @@ def chosen(action: str | Mapping[str, object]) -> Action:
     name = str(table.pop("name", ""))
     if name not in ACTIONS:
         raise InputError(unknown("action", name, ACTIONS))
-    allowed = {"rate-multiplier": {"scale"}, "discrete": {"operations"}}.get(name, set())
+    allowed = {
+        "rate-multiplier": {"scale", "bounds"},
+        "rate": {"bounds"},
+        "discrete": {"operations"},
+    }.get(name, set())
     for key in table:
         if key not in allowed:
             raise InputError(f"action {name}: {unknown('key', key, allowed)}")
-    found = Action(name, **table)
+    bounds = _bounds(name, table.pop("bounds")) if "bounds" in table else RATES_BPS
+    found = Action(name, bounds_bps=bounds, **table)
     if not found.scale > 0:
         raise InputError(f"action {name}: scale must be above 0, got {found.scale}")
     for operation in found.operations:
@@ -123,6 +132,18 @@ def chosen(action: str | Mapping[str, object]) -> Action:
                 f'action discrete: an operation must be such as "/2", "-10", "+0", or "*2", got {quoted(operation)}'
             )
     return found
+
+
+def _bounds(name: str, given: object) -> tuple[float, float]:
+    """Least and largest rate, bit/s."""
+    rates = [Quantity.parse(value) for value in given] if isinstance(given, Sequence) and len(given) == 2 else []
+    found = [rate.value for rate in rates if rate is not None and rate.base == "bit/s"]
+    if len(found) != 2 or not RATES_BPS[0] <= found[0] < found[1] <= RATES_BPS[1]:
+        raise InputError(
+            f"action {name}: bounds must be two rates from 10 kbit/s to 10 Gbit/s, the lesser one first, such as "
+            f'["100 kbit/s", "200 Mbit/s"], got {quoted(str(given))}'
+        )
+    return found[0], found[1]
 
 
 def _between(limits: tuple[float, float], given: Values) -> Values:

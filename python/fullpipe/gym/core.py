@@ -4,10 +4,11 @@ A single environment and one of many compute the same array operations, so that 
 
 Measurements of an interval, ``raw``: the columns of `fullpipe._core.Batch` (``now_s``, ``duration_s``, ``sent``,
 ``delivered``, ``lost``, ``marked``, ``timeouts``, ``rtt_samples``, ``mean_rtt_s``, ``least_rtt_s``, ``rtt_slope``,
-``rtt_inflation_s``, ``cwnd``, ``pacing_rate``, ``in_flight``, ``srtt_s``, ``min_rtt_s``; counts in packets), and
-``rate_bps``, ``send_rate_bps``, ``lost_bps``, ``pacing_bps`` with headers, ``loss_rate``, ``best_bps`` (highest rate so
-far), ``best_mean_rtt_s`` (least mean RTT of an interval so far), ``delay_metric``, and ``active``. An interval without
-an RTT sample repeats the last mean RTT.
+``rtt_inflation_s``, ``cwnd``, ``ssthresh``, ``pacing_rate``, ``in_flight``, ``srtt_s``, ``min_rtt_s``; counts in
+packets), and ``rate_bps``, ``send_rate_bps``, ``lost_bps``, ``pacing_bps`` with headers, ``loss_rate``, ``best_bps``
+(highest rate so far), ``best_mean_rtt_s`` (least mean RTT of an interval so far), ``delay_metric``, ``active``, and
+``capacity_bps``, the rate of the slowest link (NaN if a link's rate changes). An interval without an RTT sample repeats
+the last mean RTT.
 """
 
 from __future__ import annotations
@@ -85,6 +86,9 @@ class Core:
         self.fixed_s, self.rtts = _interval(interval)
         self.names = _learners(self.distribution.scenario, several)
         self.agents = len(self.names)
+        self.has_base = _has_base(self.distribution.scenario)
+        if self.has_base and self.action.name not in ("window", "window-multiplier", "discrete"):
+            raise InputError(f"with a base algorithm, action must change the window, got {self.action.name}")
         if several and self.fixed_s is None:
             raise InputError(f"interval must be a time with several learners, got {quoted(interval)}")
         self.memory = share_bytes(count, None)
@@ -96,6 +100,7 @@ class Core:
         self.steps = np.zeros(count, np.int64)
         self.seeds = np.zeros(count, np.int64)
         self.packet_bits = np.full(count, 8000.0)
+        self.capacity_bps = np.full(count, math.nan)
         self.sizes = np.full(shape, math.inf)
         self.total = np.zeros(shape)
         self.last_rtt = np.zeros(shape)
@@ -116,6 +121,9 @@ class Core:
         scenario, _ = numbered(scenario.replace(series_interval="off"))
         self._guarded(lambda: self.batch.begin(place, scenario.model, self.memory), scenario)
         self.packet_bits[place] = packet_bits(scenario)
+        self.capacity_bps[place] = _capacity_bps(scenario)
+        if self.reward is rewards.genet and math.isnan(self.capacity_bps[place]):
+            raise ScenarioError("links", "the reward genet requires links with a fixed rate", scenario.file)
         for agent, group in enumerate(_groups(scenario)):
             given = Quantity.parse(group.get("size"))
             packets = math.inf if given is None else given.value
@@ -142,9 +150,15 @@ class Core:
         first = FIRST_WINDOW / rtt_s
         self.set_rate[place] = (first * self.packet_bits[place])[0]
         rate = first if self.action.is_rate else np.full((1, self.agents), actions.UNPACED)
-        self._advance(
-            one, np.maximum(window, 4 * FIRST_WINDOW) if self.action.is_rate else window, rate, self._lengths(one)
-        )
+        if self.has_base:
+            window = as_it_is
+        elif self.action.is_rate:
+            window = np.maximum(window, 4 * FIRST_WINDOW)
+        self._advance(one, window, rate, self._lengths(one))
+        while self.has_base and np.isinf(self.raw["ssthresh"][place]).any():  # until slow start is over
+            if self.now_ns[place] > self.duration_ns[place] // 2:
+                break
+            self._advance(one, as_it_is, as_it_is, self._lengths(one))
         if self.now_ns[place] >= self.duration_ns[place]:
             raise ScenarioError("duration", "no step is left after the first interval", scenario.file)
 
@@ -152,7 +166,7 @@ class Core:
         """Applies actions, shape (places, agents), and advances by an interval."""
         rows = self._rows(places)
         rows["set_rate_bps"] = self.set_rate[places].ravel()
-        rows["set_window"] = self.set_window[places].ravel()
+        rows["set_window"] = rows["cwnd"] if self.has_base else self.set_window[places].ravel()
         bits = np.repeat(self.packet_bits[places], self.agents)
         numbers = np.nan_to_num(np.asarray(given, np.float64).ravel())
         if self.action.name != "discrete":
@@ -250,6 +264,7 @@ class Core:
         srtt = np.where(raw["srtt_s"] > 0, raw["srtt_s"], 1.0)
         raw["delay_metric"] = np.where(raw["srtt_s"] > 0, np.minimum(1.0, 1.25 * raw["min_rtt_s"] / srtt), 1.0)
         raw["active"] = self.was_active[places].astype(np.float64)
+        raw["capacity_bps"] = np.repeat(self.capacity_bps[places][:, None], self.agents, axis=1)
         if len(places) == self.count:
             self.raw = raw
         else:
@@ -273,7 +288,7 @@ class Core:
 
 DERIVED = (
     *("rate_bps", "send_rate_bps", "lost_bps", "pacing_bps", "loss_rate"),
-    *("best_bps", "best_mean_rtt_s", "delay_metric", "active"),
+    *("best_bps", "best_mean_rtt_s", "delay_metric", "active", "capacity_bps"),
 )
 """Measurements that follow from the columns of the engine."""
 
@@ -308,10 +323,25 @@ def _interval(text: str) -> tuple[float | None, float]:
     )
 
 
+def _capacity_bps(scenario: Scenario) -> float:
+    """Rate of the slowest link; NaN if a link's rate changes."""
+    links = scenario.to_dict().get("links", [])
+    rates = [Quantity.parse(link.get("rate")) for link in links]
+    if any("schedule" in link or "trace" in link for link in links) or not all(rates):
+        return math.nan
+    return min(rate.value for rate in rates if rate is not None)
+
+
 def _groups(scenario: Scenario) -> list[Tree]:
     """Groups of flows that are controlled from outside."""
     names = [(group, group["algorithm"]) for group in scenario.to_dict().get("flows", [])]
     return [group for group, what in names if (what.get("name") if isinstance(what, Mapping) else what) == EXTERNAL]
+
+
+def _has_base(scenario: Scenario) -> bool:
+    """Whether a base algorithm sets the window between the actions."""
+    tables = [group["algorithm"] for group in _groups(scenario)]
+    return any(isinstance(what, Mapping) and what.get("base", "none") != "none" for what in tables)
 
 
 def _learners(scenario: Scenario, several: bool) -> list[str]:

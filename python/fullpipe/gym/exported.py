@@ -1,9 +1,9 @@
 """Export of a policy as a custom algorithm: a Python file whose only import besides `math` is fullpipe.
 
-The class measures the same intervals as `fullpipe.gym.core`, from the packet events of its flow, and sums in the same
-order. An interval ends at its time, but a class runs at packet events alone: at the first event after that time, before
-the event is counted, it computes the observation and the action. A flow of the class and one that the policy controls
-through `Env` have equal results, unless the window, and not the rate, limits the sender at that event.
+The class measures the intervals of `fullpipe.gym.core`, from the packet events of its flow, and adds in equal order. An
+interval ends at its time, but a class runs at packet events alone. At the first event after that time, before it counts
+the event, the class computes the observation and the action. A flow of the class and one that the policy controls
+through `Env` have equal results, unless the window limits the sender at that event, and not the rate.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ def _text(policy: Policy, core: Core, name: str) -> str:
         .replace("        SHIFT\n", shift)
         .replace("        PUSH\n", push)
         .replace("        NETWORK\n", _network(policy))
+        .replace("LEAST_BPS", repr(core.action.bounds_bps[0]))
+        .replace("MOST_BPS", repr(core.action.bounds_bps[1]))
         .replace("FIRST_WINDOW", repr(FIRST_WINDOW))
         .replace("PROBE_NS", str(round(PROBE_S * 1e9)))
     )
@@ -119,8 +121,9 @@ def _scalar(formula: str) -> str:
 
 def _rate(core: Core) -> str:
     """Rate in bit/s that an action sets."""
+    low, high = core.action.bounds_bps
     if core.action.name == "rate":
-        return "        rate = 1e4 * 1e6 ** ((action + 1) / 2)\n"
+        return f"        rate = {low!r} * {high / low!r} ** ((action + 1) / 2)\n"
     return (
         f"        x = {core.action.scale!r} * action\n"
         "        rate = self._rate_bps * (1 + x) if x >= 0 else self._rate_bps * (1 / (1 - x))\n"
@@ -143,6 +146,8 @@ def _network(policy: Policy) -> str:
 
 
 HEAD = '''"""Policy exported by fullpipe.gym.export, with the interval, features, and history of its environment."""
+
+# ruff: noqa
 
 import math
 
@@ -338,7 +343,7 @@ class CLASS:
         """The network, and the rate and window that its action sets."""
         NETWORK
         RATE
-        rate = min(max(rate, 1e4), 1e10)
+        rate = min(max(rate, LEAST_BPS), MOST_BPS)
         self.pacing_rate = rate / self._bits
         self._rate_bps = self.pacing_rate * self._bits
         self._window = max(4.0, 4 * self.pacing_rate * self._srtt_s)

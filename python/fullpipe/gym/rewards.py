@@ -4,6 +4,8 @@
   l the loss fraction (PCC-RL, ``src/gym/network_sim.py``).
 - ``orca``: (x - 5 L) / x_max m, with L the rate of losses, x_max the highest rate so far, and m the least of 1 and
   1.25 d_min / smoothed RTT (Orca, ``rl-module/envwrapper.py``).
+- ``genet``: 500 x / C - 1000 d - 2000 l, with x and the capacity C in packets per second, and d and l as above (Genet,
+  ``src/common/utils.py`` with the capacity of the interval, ``src/simulator/network.py``; the paper was not read).
 """
 
 from __future__ import annotations
@@ -35,7 +37,12 @@ def orca(raw: Raw) -> Values:
     return np.where(best > 0, share * raw["delay_metric"], 0.0)
 
 
-REWARDS: Mapping[str, Reward] = {"aurora": aurora, "orca": orca}
+def genet(raw: Raw) -> Values:
+    """Reward of Genet's code; requires links with fixed rates."""
+    return 500 * raw["rate_bps"] / raw["capacity_bps"] - 1000 * raw["mean_rtt_s"] - 2000 * raw["loss_rate"]
+
+
+REWARDS: Mapping[str, Reward] = {"aurora": aurora, "orca": orca, "genet": genet}
 """Rewards by name."""
 
 

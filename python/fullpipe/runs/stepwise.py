@@ -301,7 +301,9 @@ def numbered(scenario: Scenario) -> tuple[Scenario, tuple[int, ...]]:
         if _is_external(group["algorithm"]):
             name = group.get("name", EXTERNAL)
             numbers = range(number, number + count)
-            groups += [{**group, "name": name, "count": 1, "algorithm": {"name": EXTERNAL, "flow": i}} for i in numbers]
+            given = group["algorithm"]
+            table = dict(given) if isinstance(given, Mapping) else {"name": EXTERNAL}
+            groups += [{**group, "name": name, "count": 1, "algorithm": {**table, "flow": i}} for i in numbers]
             found += numbers
         else:
             groups.append(group)
