@@ -128,7 +128,7 @@ pub const CASES: &[(&str, &str, &[&str])] = &[
     (
         "\"reno\"",
         "{ name = \"reno\", gain = 2 }",
-        &["flows[0].algorithm.gain: unknown key \"gain\" (allowed: name, abe)"],
+        &["flows[0].algorithm.gain: unknown key \"gain\" (allowed: name, whole_segments, abe)"],
     ),
     ("\"newreno\"", "7", &["web[0].algorithm: expected an algorithm", "found the whole number 7"]),
     (
