@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 
 ENTRIES = (
     Entry("01", "quinn#2640", "CUBIC: beta is applied to the already reduced W_max", "cubic", 15, "rfc9438"),
-    Entry("02", "zquic#175", "recovery ends at any ACK, so that each loss cuts the window", "newreno", 2),
+    Entry("02", "zquic#175", "any ACK ends recovery, so that every loss of a round trip cuts the window", "newreno", 2),
     Entry("03", "quicly#679", "CUBIC: K does not count fast convergence", "cubic", 14, "rfc9438"),
     Entry("04", "quiche#2370", "CUBIC: an empty flight at a small window is taken for idle", "cubic", 25, "rfc9438"),
     Entry("05", "gvisor#14102", "a spurious loss is detected, and the window is not restored", "newreno", 5),
