@@ -37,6 +37,7 @@ struct connection {
 	ngtcp2_rst rst;
 	ngtcp2_log log; /* all events off */
 	ngtcp2_pcg32 random;
+	uint64_t lost_at, bytes_lost; /* time of the last losses, and their bytes */
 };
 
 static void *create(const struct fullpipe_packet_start *start, enum kind kind)
@@ -116,14 +117,13 @@ static int sent(void *state, const struct fullpipe_path *path, const struct full
 	return 0;
 }
 
+/* As ngtcp2_rst.c, which sets neither tx_in_flight nor lost. */
 static void take_sample(struct connection *s, const struct fullpipe_rate_sample *rate)
 {
 	ngtcp2_rs *rs = &s->rst.rs;
 	rs->interval = rate->interval;
 	rs->delivered = rate->delivered;
 	rs->prior_delivered = rate->prior_delivered;
-	rs->tx_in_flight = rate->tx_in_flight;
-	rs->lost = rate->lost;
 	rs->is_app_limited = rate->is_app_limited;
 	s->stat.delivery_rate_sec = rate->interval ? rate->delivered * NGTCP2_SECONDS / rate->interval : 0;
 }
@@ -135,6 +135,8 @@ static int acked(void *state, const struct fullpipe_path *path, const struct ful
 	const struct fullpipe_acked *newest = &acked[count - 1];
 	ngtcp2_cc_ack ack = { .pkt_delivered = newest->sent.delivered, .largest_pkt_sent_ts = newest->sent.sent_at,
 	                      .rtt = rtt ? rtt->sample : UINT64_MAX };
+	if (s->lost_at == path->now)
+		ack.bytes_lost = s->bytes_lost; /* found by the same ACK */
 	update(s, path);
 	for (size_t i = 0; i < count; i++) {
 		ngtcp2_cc_pkt pkt = packet_of(&acked[i].sent);
@@ -163,6 +165,8 @@ static int lost(void *state, const struct fullpipe_path *path, const struct full
 		if (s->cc.on_pkt_lost)
 			s->cc.on_pkt_lost(&s->cc, &s->stat, &pkt, path->now);
 	}
+	s->lost_at = path->now;
+	s->bytes_lost = ack.bytes_lost;
 	s->cc.congestion_event(&s->cc, &s->stat, lost[count - 1].sent.sent_at, &ack, path->now);
 	if (persistent)
 		s->cc.on_persistent_congestion(&s->cc, &s->stat, path->now);
