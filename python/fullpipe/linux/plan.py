@@ -221,9 +221,7 @@ class _Reader:
                 f'must be "0 s" on the Linux engine, got {quoted(group["processing_time"])}',
             )
         if group["source"] != "bulk":
-            raise self.cannot(
-                f"flows[{i}].source", f'must be "bulk" on the Linux engine, got {quoted(group["source"])}'
-            )
+            raise self.cannot(f"flows[{i}].source", 'must be "bulk" on the Linux engine, got a table')
         if group["recovery"] == "tahoe":
             raise self.cannot(f"flows[{i}].recovery", 'must be "sack" or "newreno" on the Linux engine, got "tahoe"')
         if group["class"] != "best-effort":

@@ -1,7 +1,8 @@
 //! Rapid Start: the window triples each round trip while no queue shows, and the first recovery lowers it by
 //! losses and arrivals.
 //!
-//! Source: draft-kazuho-ccwg-rapid-start, section 3 (K. Oku, November 2025).
+//! Source: draft-kazuho-ccwg-rapid-start, section 3 (K. Oku, working copy of November 2025, commit 3d0bd41). Of revision 02, March 2026, only
+//! the abstract was read.
 //!
 //! # Deviations and choices
 //!

@@ -1,7 +1,8 @@
 //! SEARCH: slow start ends where fewer segments arrive in a window of time than were sent in the window one round trip before.
 //!
 //! Source: draft-chung-ccwg-search-09 (J. Chung et al., *SEARCH: a New Slow Start Algorithm for TCP and QUIC*), as Mozilla's neqo
-//! implements it (`neqo-transport/src/cc/search.rs`), with the draft's numbers. The draft's own text, and revision 10 of it, were not read.
+//! implements it (`neqo-transport/src/cc/search.rs`), with the draft's numbers. Of the draft's own text only the beginning was read, and nothing of
+//! revision 10.
 //!
 //! # Deviations and choices
 //!

@@ -1,12 +1,17 @@
-//! Growth of the window of a sender that does not use it: draft-ietf-ccwg-ratelimited-increase, section 3.
+//! Growth of the window of a sender that does not use it: draft-ietf-ccwg-ratelimited-increase, section 3, in its working copy of August 2026
+//! (commit 235b6eb).
 //!
 //! # Deviations and choices
 //!
-//! - The limit stops growth and does not lower a window. The examples of the draft need only this.
+//! - The limit stops growth and does not lower a window. The draft requires a cap on the window (MUST); its examples need only this.
 //! - The limit is the window after the ACKs of one window of maxFS: 2 · maxFS in slow start, and maxFS + 1 in congestion avoidance of
 //!   Reno. The response of other algorithms is not evaluated from maxFS: their limit is 1.5 · maxFS, as the target of CUBIC has it (RFC
 //!   9438 section 4.2).
+//! - Flight size is all data not yet acknowledged cumulatively, as in RFC 5681. It is noted after each attempt to send.
+//! - While a loss is repaired, the ACK that passes the limit keeps the whole of its increase. Later ones add nothing.
 //! - An undone reduction restores the window, whatever the limit.
+//! - **BBR** is not limited. The draft requires of rate-based algorithms that their sustained rate does not exceed what the rule permits; BBR
+//!   has its own rules for samples of limited senders.
 
 use super::validation::Windows;
 

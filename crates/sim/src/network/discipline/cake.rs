@@ -1,7 +1,7 @@
 //! CAKE: a shaper, classes of traffic with priorities (tins), and in each of them a queue with COBALT for each flow, whose turns are fair to hosts.
 //!
 //! Source: T. Høiland-Jørgensen, D. Täht, J. Morton, *Piece of CAKE: A Comprehensive Queue Management Solution for Home Gateways*, 2018
-//! (abstract read); Linux net/sched/sch_cake.c, by behavior; tc-cake(8).
+//! (only its abstract and introduction were read); Linux net/sched/sch_cake.c, by behavior; tc-cake(8).
 //!
 //! - **Length**: bytes plus `overhead`, at least `mpu`, then in cells of `framing`. Shaper and turns count adjusted bytes.
 //! - **Shaper**: the clock moves by length/`bandwidth` for each packet sent. The next packet leaves when the clock is due. A packet that finds
