@@ -86,6 +86,17 @@ fn a_flow_that_stops_makes_no_frames() {
     assert_eq!((report.data_packets, frames(&report).late, frames(&report).late_fraction), (50, 0.0, 0.0));
 }
 
+/// Frames are made at 0, 0.1 s, ... If the flow stops at the moment of a frame, that frame is sent and on time, or not made.
+#[test]
+fn a_frame_of_the_moment_of_the_stop_is_not_late() {
+    for seed in 0..8 {
+        let flow = "algorithm = \"newreno\"\nstop = \"5 s\"\nsource = { frames = \"10/s\", size = \"1500 B\", deadline = \"50 ms\" }";
+        let report = simulate(&format!("duration = \"10 s\"\nseed = {seed}"), "", flow);
+        assert!((50..=51).contains(&report.data_packets));
+        assert_eq!((frames(&report).late, frames(&report).late_fraction), (0.0, 0.0));
+    }
+}
+
 /// Frames of 3 packets at 100/s, of which the wire loses one in 20. Over TCP a frame waits for a loss in an earlier one, over QUIC not.
 #[test]
 fn frames_over_quic_do_not_wait_for_each_other() {

@@ -57,6 +57,11 @@ impl Frames {
         made(self.begin, self.number, self.per_second)
     }
 
+    /// Number of frames written.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Number of frames made before `time`.
     pub fn before(&self, time: Nanos) -> u64 {
         let made = |number| made(self.begin, number, self.per_second);

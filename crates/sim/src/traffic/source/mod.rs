@@ -202,8 +202,9 @@ impl Source {
         let (Writer::Frames(frames), Some(delivery)) = (&self.writer, &self.delivery) else { return None };
         let delays = delivery.delays.as_ref()?;
         let late = delays.due().map(|(from, to)| {
-            let to = self.stopped_at.map_or(to, |stopped| to.min(stopped + 1));
-            let due = frames.before(to).saturating_sub(frames.before(from));
+            // A frame of the moment at which it stopped was made or not, depending on which event came first.
+            let all = self.stopped_at.map_or(u64::MAX, |stopped| frames.before(stopped).max(frames.number()));
+            let due = frames.before(to).min(all).saturating_sub(frames.before(from));
             (due.saturating_sub(delays.on_time()), due)
         });
         Some((delays, late))
