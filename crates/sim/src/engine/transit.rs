@@ -442,20 +442,28 @@ impl Transit {
         } else {
             flow.received += u64::from(counts);
         }
-        let urgent = flow.heed.as_mut().is_some_and(|heed| {
-            if let Some(source) = flow.source.as_mut().filter(|_| heed.has_units) {
-                source.deliver_in_order(flow.receiver.expected(), segment.at);
-            }
-            heed.on_data(&segment, counts)
-        });
-        if flow.heed.as_ref().is_some_and(|heed| heed.has_client) {
-            self.arm_client(flow);
+        let urgent = flow.heed.as_mut().is_some_and(|heed| heed.on_data(&segment, counts));
+        if flow.heed.is_some() {
+            self.deliver_units(flow, segment.at);
         }
         if reply == Reply::Hold && !urgent {
             self.arm_ack(flow);
             return None;
         }
         Some(self.ack(flow, segment.at))
+    }
+
+    /// Hands over the units of data that are complete at `at`, if the flow's data comes in units.
+    #[inline(never)]
+    fn deliver_units<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
+        let Some(heed) = flow.heed.as_ref().filter(|heed| heed.has_units) else { return };
+        let has_client = heed.has_client;
+        if let Some(source) = &mut flow.source {
+            source.deliver_in_order(flow.receiver.expected(), at);
+        }
+        if has_client {
+            self.arm_client(flow);
+        }
     }
 
     /// Sends an ACK that the receiver held.

@@ -119,7 +119,6 @@ impl<P> Connection<P> {
         if source.as_ref().is_some_and(|source| source.delivery.is_some()) {
             let heed = self.heed.get_or_insert_default();
             (heed.has_units, heed.has_client) = (true, source.as_ref().is_some_and(|source| source.client.is_some()));
-            self.direct = None;
         }
         self.source = source;
     }

@@ -110,6 +110,16 @@ impl Validation {
         self.max_flight.is_some()
     }
 
+    /// Whether an event, and not an attempt to send, can change the windows.
+    pub fn looks_at_events(&self) -> bool {
+        self.max_flight.is_some() || self.pipe_ack.is_some()
+    }
+
+    /// Whether idle time can change the windows.
+    pub fn looks_at_idle_time(&self) -> bool {
+        matches!(self.rule, IdleRule::Rfc5681 | IdleRule::Linux)
+    }
+
     /// Windows of a sender after an ACK or a timer, before it sends, if the rules change them.
     pub fn after_event(&mut self, moment: &Moment) -> Option<Windows> {
         let capped = self.max_flight.and_then(|max| max.capped(moment.windows));

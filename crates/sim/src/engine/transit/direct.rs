@@ -36,6 +36,9 @@ impl Transit {
             return;
         };
         flow.received += u64::from(self.count_delivered(at));
+        if flow.heed.is_some() {
+            self.deliver_units(flow, at);
+        }
         let link = &mut self.network.fifos[back as usize];
         let Some(departure) = link.accept(at, self.ack_size) else { return };
         let ack = Packet {

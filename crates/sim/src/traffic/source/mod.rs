@@ -137,9 +137,9 @@ impl Source {
         match &self.writer {
             _ if self.is_stopped() => Nanos::MAX,
             Writer::OnOff(periods) if periods.is_behind(now) => now,
-            Writer::OnOff(periods) if periods.is_unlimited() || !has_unsent => periods.next(now, self.written),
+            Writer::OnOff(periods) if periods.is_unlimited() || !has_unsent => periods.next(now),
             Writer::Response(response) => response.map_or(Nanos::MAX, |(at, _)| at.max(now)),
-            Writer::Rate(ticks) if !has_unsent => ticks.time(self.written),
+            Writer::Rate(ticks) if !has_unsent => ticks.next(),
             Writer::Frames(frames) if !has_unsent || frames.next() <= now => frames.next().max(now),
             _ => Nanos::MAX,
         }

@@ -11,23 +11,37 @@ pub struct Ticks {
     begin: Nanos,
     bits: u128,
     rate_bps: u128,
+    /// Packets up to the last call of `until`, and the time of the next one: most calls need no division.
+    count: u64,
+    next: Nanos,
 }
 
 impl Ticks {
     /// Packets of `packet_size` bytes from `begin` on.
     pub fn new(begin: Nanos, rate_bps: u64, packet_size: u32) -> Ticks {
-        Ticks { begin, bits: u128::from(packet_size) * 8_000_000_000, rate_bps: rate_bps.into() }
+        let bits = u128::from(packet_size) * 8_000_000_000;
+        Ticks { begin, bits, rate_bps: rate_bps.into(), count: 0, next: begin }
     }
 
-    /// Number of packets up to `now`, a packet at `now` included.
-    pub fn until(&self, now: Nanos) -> u64 {
-        let Some(elapsed) = now.checked_sub(self.begin) else { return 0 };
-        clamped(u128::from(elapsed) * self.rate_bps / self.bits + 1)
+    /// Number of packets up to `now`, a packet at `now` included. Times do not decrease from call to call.
+    #[inline]
+    pub fn until(&mut self, now: Nanos) -> u64 {
+        if now >= self.next {
+            self.pass(now);
+        }
+        self.count
     }
 
-    /// Time of packet `number`, from 0 on, rounded up to a nanosecond.
-    pub fn time(&self, number: u64) -> Nanos {
-        self.begin.saturating_add(clamped((u128::from(number) * self.bits).div_ceil(self.rate_bps)))
+    /// Time of the packet after those of the last call of `until`, rounded up to a nanosecond.
+    #[inline]
+    pub fn next(&self) -> Nanos {
+        self.next
+    }
+
+    fn pass(&mut self, now: Nanos) {
+        self.count = clamped(u128::from(now - self.begin) * self.rate_bps / self.bits + 1);
+        let after = clamped((u128::from(self.count) * self.bits).div_ceil(self.rate_bps));
+        self.next = self.begin.saturating_add(after);
     }
 }
 
@@ -78,11 +92,12 @@ impl OnOff {
             if now < self.end {
                 break;
             }
-            self.earlier += self.ticks.map_or(0, |ticks| ticks.until(self.end.saturating_sub(1)));
+            let last = self.end.saturating_sub(1);
+            self.earlier += self.ticks.as_mut().map_or(0, |ticks| ticks.until(last));
             let off = self.off.draw(&mut self.rng).max(LEAST_PERIOD);
             self.start(self.end.saturating_add(off));
         }
-        match self.ticks {
+        match &mut self.ticks {
             Some(ticks) => self.earlier + ticks.until(now.min(self.end - 1)),
             None if now >= self.begin && now < self.end => u64::MAX,
             None => sent,
@@ -94,11 +109,11 @@ impl OnOff {
         now >= self.end
     }
 
-    /// Time of the next packet after `written` packets; without a rate, of the next begin or end of an on period after `now`.
-    pub fn next(&self, now: Nanos, written: u64) -> Nanos {
-        let Some(ticks) = self.ticks else { return if now < self.begin { self.begin } else { self.end } };
+    /// Time of the next packet after those written up to `now`; without a rate, of the next begin or end of an on period after `now`.
+    pub fn next(&self, now: Nanos) -> Nanos {
+        let Some(ticks) = &self.ticks else { return if now < self.begin { self.begin } else { self.end } };
         // The period may end before its next packet. The time of a packet after that is known only at the end.
-        ticks.time(written - self.earlier).min(self.end)
+        ticks.next().min(self.end)
     }
 
     fn start(&mut self, begin: Nanos) {
@@ -118,17 +133,19 @@ mod tests {
     /// 2 Mbit/s of 1500 bytes: a packet each 6 ms.
     #[test]
     fn packets_come_at_the_rate() {
-        let ticks = Ticks::new(S, 2_000_000, 1500);
-        assert_eq!([0, S - 1, S, S + 5_999_999, S + 6_000_000].map(|now| ticks.until(now)), [0, 0, 1, 1, 2]);
-        assert_eq!([0, 1, 1000].map(|number| ticks.time(number)), [S, S + 6_000_000, 7 * S]);
+        let mut ticks = Ticks::new(S, 2_000_000, 1500);
+        let mut at = |now| (ticks.until(now), ticks.next());
+        assert_eq!([0, S - 1].map(&mut at), [(0, S), (0, S)]);
+        assert_eq!([S, S + 5_999_999].map(&mut at), [(1, S + 6_000_000), (1, S + 6_000_000)]);
+        assert_eq!([S + 6_000_000, 7 * S - 1].map(&mut at), [(2, S + 12_000_000), (1000, 7 * S)]);
     }
 
     /// 3 Gbit/s of 1 byte: 8/3 ns for a packet. Three of them take 8 ns and not 9.
     #[test]
     fn fractions_of_a_nanosecond_are_kept() {
-        let ticks = Ticks::new(0, 3_000_000_000, 1);
-        assert_eq!([1, 2, 3].map(|number| ticks.time(number)), [3, 6, 8]);
-        assert_eq!([2, 3, 5, 6, 8].map(|now| ticks.until(now)), [1, 2, 2, 3, 4]);
+        let mut ticks = Ticks::new(0, 3_000_000_000, 1);
+        let found = [2, 3, 5, 6, 8].map(|now| (ticks.until(now), ticks.next()));
+        assert_eq!(found, [(1, 3), (2, 6), (2, 6), (3, 8), (4, 11)]);
     }
 
     fn on_off(rate: Option<(u64, u32)>) -> OnOff {
@@ -142,7 +159,7 @@ mod tests {
         let mut source = on_off(Some((12_000_000, 1500)));
         let written = [0, S - 1, S, 3 * S - 1, 3 * S, 4 * S, 300 * S].map(|now| source.written(now, 0));
         assert_eq!(written, [1, 1000, 1000, 1000, 1001, 2000, 100_001]);
-        assert_eq!(source.next(300 * S, 100_001), 300 * S + 1_000_000);
+        assert_eq!(source.next(300 * S), 300 * S + 1_000_000);
     }
 
     /// A Pareto law of 1 s and a shape just above 1 draws next to nothing: 10 s have 5 million periods of the least length.
@@ -166,16 +183,16 @@ mod tests {
     #[test]
     fn the_next_packet_may_be_one_of_the_next_period() {
         let mut source = on_off(Some((12_000_000, 1500)));
-        assert_eq!((source.written(S - 1, 0), source.next(S - 1, 1000)), (1000, S));
-        assert_eq!((source.written(S, 0), source.next(S, 1000)), (1000, 3 * S));
+        assert_eq!((source.written(S - 1, 0), source.next(S - 1)), (1000, S));
+        assert_eq!((source.written(S, 0), source.next(S)), (1000, 3 * S));
     }
 
     /// Without a rate, there is any amount of data while on, and no data is left afterwards.
     #[test]
     fn an_unlimited_source_has_data_only_while_on() {
         let mut source = on_off(None);
-        assert_eq!((source.written(0, 0), source.next(0, 0)), (u64::MAX, S));
-        assert_eq!((source.written(S, 70), source.next(S, 70)), (70, 3 * S));
-        assert_eq!((source.written(3 * S, 70), source.next(3 * S, 70)), (u64::MAX, 4 * S));
+        assert_eq!((source.written(0, 0), source.next(0)), (u64::MAX, S));
+        assert_eq!((source.written(S, 70), source.next(S)), (70, 3 * S));
+        assert_eq!((source.written(3 * S, 70), source.next(3 * S)), (u64::MAX, 4 * S));
     }
 }

@@ -28,15 +28,22 @@ impl<P: Policy> Sender<P> {
     /// Time from which the sender has nothing to send while window and pacer permit a packet and no loss is unrepaired; `None` if it has
     /// something to send, or must not send.
     pub fn app_limited_from(&self, now: Nanos) -> Option<Nanos> {
+        if !self.lacks_data() {
+            return None;
+        }
         let allowed = match &self.quic {
             Some(quic) => self.next_departure(quic),
             None => self.pacer.as_ref().map_or(0, |pacer| pacer.next()),
         };
-        self.lacks_data().then(|| now.max(allowed))
+        Some(now.max(allowed))
     }
 
     /// Applies the rules for a window that is not used, after an ACK or a timer at `now`.
+    #[inline]
     pub fn validate(&mut self, now: Nanos, validation: &mut Validation) {
+        if !validation.looks_at_events() {
+            return;
+        }
         let moment = Moment {
             now,
             una: self.progress.una,
@@ -58,7 +65,7 @@ impl<P: Policy> Sender<P> {
 
     /// Lowers the window after idle time, if there is data to send at `now`.
     pub fn restart_after_idle(&mut self, now: Nanos, validation: &mut Validation) {
-        if !self.has_unsent() {
+        if !validation.looks_at_idle_time() || !self.has_unsent() {
             return;
         }
         let (flight, rto) = (self.progress.flight_size(), self.rtt.timeout());
@@ -69,6 +76,7 @@ impl<P: Policy> Sender<P> {
 
     /// Takes note of an attempt to send at `now`, before which `sent` segments had been sent in all.
     pub fn note_attempt(&mut self, now: Nanos, sent: u64, validation: &mut Validation) {
+        let mut windows = self.windows();
         let attempt = Attempt {
             now,
             una: self.progress.una,
@@ -77,24 +85,28 @@ impl<P: Policy> Sender<P> {
             limited: self.progress.cwnd_limited,
             open: self.fast_path || self.is_calm(),
             rto: self.rtt.timeout(),
-            windows: self.windows(),
+            windows,
         };
-        if let Some(windows) = validation.after_attempt(&attempt) {
-            self.set_windows(windows);
+        if let Some(lowered) = validation.after_attempt(&attempt) {
+            self.set_windows(lowered);
+            windows = self.windows();
         }
-        self.progress.cwnd_limited = validation.limits_growth(self.windows());
+        self.progress.cwnd_limited = validation.limits_growth(windows);
         if let Some(quic) = self.quic.as_mut().filter(|_| validation.limits_to_flight()) {
             quic.permits_growth = Some(self.progress.cwnd_limited);
         }
     }
 
     fn lacks_data(&self) -> bool {
+        if self.has_unsent() {
+            return false;
+        }
         let room = self.in_network() < self.window().min(self.progress.max_window.into());
         let repaired = match &self.quic {
             Some(quic) => !quic.has_waiting(),
             None => self.fast_path || self.repair.tally(&self.progress, &self.outstanding).lost == 0,
         };
-        !self.has_unsent() && room && repaired
+        room && repaired
     }
 
     fn windows(&self) -> Windows {
