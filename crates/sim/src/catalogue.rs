@@ -24,7 +24,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 /// use fullpipe_sim::{Catalogue, Simulation};
 ///
 /// const MINE: Info = Info::new("mine", "none yet");
-/// let catalogue = Catalogue::builtin().with(&MINE, |_, start| fullpipe_cc::Classic::new(start, Reno));
+/// let catalogue = Catalogue::builtin().with(&MINE, |_, start| fullpipe_cc::Classic::new(start, Reno::default()));
 /// let scenario = catalogue.read_toml(
 ///     r#"
 ///     duration = "5 s"
@@ -73,7 +73,7 @@ pub struct Foreign {
 ///     fn keys(&self) -> &'static [&'static str] { &[] }
 ///     fn embed(&self, _: &mut Table, _: &std::path::Path) -> Result<(), (String, String)> { Ok(()) }
 ///     fn find(&self, _: &Table) -> Result<Found, (String, String)> {
-///         Ok(Found { info: &INFO, begin: Box::new(|_, start| Box::new(Classic::new(start, Reno))), connection_bytes: 0 })
+///         Ok(Found { info: &INFO, begin: Box::new(|_, start| Box::new(Classic::new(start, Reno::default()))), connection_bytes: 0 })
 ///     }
 /// }
 /// let scenario = Catalogue::builtin().with_source(Scripts).read_toml(r#"

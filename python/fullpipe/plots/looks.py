@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal, TypedDict
 
 from fullpipe._util.plain import Tree
@@ -24,7 +24,7 @@ __all__ = [
     "setting_pens",
 ]
 
-LOOKS: Tree = json.loads(files("fullpipe.plots").joinpath("looks.json").read_text(encoding="utf-8"))
+LOOKS: Tree = json.loads(Path(__file__).with_name("looks.json").read_text(encoding="utf-8"))
 """``colours`` by name, each light (on white) and dark; ``algorithms`` with a color, a dash, and a marker each, and
 ``other`` for algorithms of users; ``dashes`` by name, and ``repeated`` for further lines of one algorithm, as lengths
 of lines and gaps in pixels; ``links`` for the colors of links.
@@ -76,10 +76,11 @@ def pen(algorithm: str, *, marked: bool = False, repeated: int = 0) -> Look:
 
 
 def pens(labels: Iterable[str], *, marked: bool = False) -> list[Look]:
-    """A `pen` for each label. A label begins with the name of an algorithm; a space and its settings may follow.
+    """A `pen` for each label. A label begins with the name of an algorithm; a space and other words may follow.
 
-    Variants of one algorithm, which have different labels, get a color and a marker each: the first one has those of
-    the algorithm. Equal labels keep the color, unless all labels are equal.
+    Variants of one algorithm, which have different settings in parentheses, get a color and a marker each: the first
+    one has those of the algorithm. Other lines of the algorithm, such as its flows ("reno #1") or its run on Linux,
+    keep the color and get a dash, unless all lines are of one algorithm.
     """
     labels = list(labels)
     names = [label.partition(" ")[0] for label in labels]
@@ -90,7 +91,8 @@ def pens(labels: Iterable[str], *, marked: bool = False) -> list[Look]:
     found = []
     for i, (label, algorithm) in enumerate(zip(labels, algorithms, strict=True)):
         look = pen(algorithm, marked=marked, repeated=seen[algorithm])
-        if seen[algorithm] and (label not in labels[:i] or len(set(labels)) == 1):
+        variant = "(" in label and label not in labels[:i]
+        if seen[algorithm] and (variant or len(set(names)) == 1):
             look["color"] = next(colours, look["color"])
             if marked:
                 others = [marker for marker in MARKERS if marker != look["marker"]]
