@@ -122,6 +122,14 @@ def test_without_knowledge_of_the_traffic_one_bdp_or_the_largest_answer_is_advis
     assert f"fullpipe advise --rate '12 Mbit/s' --rtt '40 ms' --buffer '{max(packets, 40)} ms'" in last
 
 
+def test_the_longest_round_trip_sets_the_bdp() -> None:
+    last = first_choice(Mix.parse("12 Mbit/s", "20 ms..60 ms", packet_size=1500), [answer(4, 20)])
+    assert last is not None
+    # 12 Mbit/s for 60 ms are 90,000 bytes: 60 packets of 1500.
+    assert "use 60 packets (60.0 ms, 90,000 bytes): one BDP of the longest RTT, 60 ms, with which" in last
+    assert "--rtt '40 ms'" in last
+
+
 def test_a_sized_parameter_has_no_first_choice() -> None:
     mix = Mix.parse("12 Mbit/s", "40 ms", queue="codel")
     assert first_choice(mix, [answer(4, 20)]) is None

@@ -133,8 +133,9 @@ def warn_otherwise(scenario: Scenario, results: Iterable[Result]) -> None:
 
 
 def _warn(scenario: Scenario, warnings: Iterable[str]) -> None:
+    place = f"{scenario.file}: " if scenario.file else ""
     for warning in warnings:
-        note(f"warning: {scenario.file}: {warning}")
+        note(f"warning: {place}{warning}")
 
 
 def words(text: str) -> list[str]:

@@ -30,16 +30,17 @@ def first_choice(mix: Mix, rows: Sequence[Row]) -> str | None:
     """Buffer for a link whose traffic is not known, and the command that compares queues; None if the size is not that
     of a drop-tail buffer.
 
-    The buffer is one BDP, which keeps the link busy with one flow that halves its window (C. Villamizar and C. Song,
-    High Performance TCP in ANSNET, 1994), or the largest answer if that is larger.
+    The buffer is one BDP of the longest RTT, which keeps the link busy with one flow that halves its window
+    (C. Villamizar and C. Song, High Performance TCP in ANSNET, 1994), or the largest answer if that is larger.
     """
     if mix.sized != BUFFER or mix.queue_name != "drop-tail":
         return None
     known = [row["buffer_packets"] for row in rows if row["buffer_packets"] is not None]
-    bdp = round(mix.bdp_packets)
+    bdp = round(mix.rate_bps * mix.rtt_max_s / (8 * mix.packet_size))
     found = Buffer.of(max([bdp, *known]), mix.packet_size, mix.rate_bps)
+    of = "" if mix.rtt_min_s == mix.rtt_max_s else f" of the longest RTT, {1e3 * mix.rtt_max_s:g} ms"
     reason = (
-        "one BDP, with which even one flow that halves its window keeps the link busy (Villamizar and Song 1994)"
+        f"one BDP{of}, with which even one flow that halves its window keeps the link busy (Villamizar and Song 1994)"
         if found.packets == bdp
         else "the largest answer above"
     )
