@@ -78,9 +78,9 @@ def pen(algorithm: str, *, marked: bool = False, repeated: int = 0) -> Look:
 def pens(labels: Iterable[str], *, marked: bool = False) -> list[Look]:
     """A `pen` for each label. A label begins with the name of an algorithm; a space and other words may follow.
 
-    Variants of one algorithm, which have different settings in parentheses, get a color and a marker each: the first
-    one has those of the algorithm. Other lines of the algorithm, such as its flows ("reno #1") or its run on Linux,
-    keep the color and get a dash, unless all lines are of one algorithm.
+    Variants of one algorithm, which have different settings in parentheses, and algorithms of users get a color and a
+    marker each: the first one has those of the algorithm. Other lines of the algorithm, such as its flows ("reno #1")
+    or its run on Linux, keep the color and get a dash, unless all lines are of one algorithm.
     """
     labels = list(labels)
     names = [label.partition(" ")[0] for label in labels]
@@ -91,7 +91,7 @@ def pens(labels: Iterable[str], *, marked: bool = False) -> list[Look]:
     found = []
     for i, (label, algorithm) in enumerate(zip(labels, algorithms, strict=True)):
         look = pen(algorithm, marked=marked, repeated=seen[algorithm])
-        variant = "(" in label and label not in labels[:i]
+        variant = names[i] not in names[:i] or ("(" in label and label not in labels[:i])
         if seen[algorithm] and (variant or len(set(names)) == 1):
             look["color"] = next(colours, look["color"])
             if marked:
