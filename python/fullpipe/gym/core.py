@@ -29,7 +29,7 @@ from fullpipe.engine.pool import count_workers
 from fullpipe.errors import InputError, MemoryLimitError, ScenarioError, check_range
 from fullpipe.gym import actions, features, rewards
 from fullpipe.gym.distribution import Distribution
-from fullpipe.runs.stepwise import EXTERNAL, named_failures, numbered, packet_bits
+from fullpipe.runs.stepwise import EXTERNAL, is_external, named_failures, numbered, packet_bits
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 
@@ -334,8 +334,8 @@ def _capacity_bps(scenario: Scenario) -> float:
 
 def _groups(scenario: Scenario) -> list[Tree]:
     """Groups of flows that are controlled from outside."""
-    names = [(group, group["algorithm"]) for group in scenario.to_dict().get("flows", [])]
-    return [group for group, what in names if (what.get("name") if isinstance(what, Mapping) else what) == EXTERNAL]
+    groups: list[Tree] = scenario.to_dict().get("flows", [])
+    return [group for group in groups if is_external(group["algorithm"])]
 
 
 def _has_base(scenario: Scenario) -> bool:

@@ -12,7 +12,7 @@ from fullpipe._util.text import quoted, unknown
 from fullpipe.engine.memory import share_bytes
 from fullpipe.errors import AlgorithmError, FullpipeError, InputError, MemoryLimitError, ScenarioError, check_range
 from fullpipe.runs.result import Result
-from fullpipe.scenario import Scenario
+from fullpipe.scenario import Scenario, algorithm_name
 from fullpipe.scenario.quantity import Quantity, read_quantity
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "Simulation",
     "Snapshot",
     "check_not_external",
+    "is_external",
     "named_failures",
     "numbered",
     "packet_bits",
@@ -281,14 +282,14 @@ def check_not_external(scenario: Scenario) -> None:
     if not scenario.model.is_external:
         return
     groups = scenario.to_dict().get("flows", [])
-    place = next((i for i, group in enumerate(groups) if _is_external(group["algorithm"])), 0)
+    place = next((i for i, group in enumerate(groups) if is_external(group["algorithm"])), 0)
     what = f"{quoted(EXTERNAL)} is controlled step by step: use fullpipe.Simulation in Python"
     raise ScenarioError(f"flows[{place}].algorithm", what, scenario.file)
 
 
-def _is_external(algorithm: object) -> bool:
-    name = algorithm.get("name") if isinstance(algorithm, Mapping) else algorithm
-    return name == EXTERNAL
+def is_external(algorithm: object) -> bool:
+    """Whether a caller controls the flows of an algorithm."""
+    return algorithm_name(algorithm) == EXTERNAL
 
 
 def numbered(scenario: Scenario) -> tuple[Scenario, tuple[int, ...]]:
@@ -298,7 +299,7 @@ def numbered(scenario: Scenario) -> tuple[Scenario, tuple[int, ...]]:
     number = 0
     for group in scenario.to_dict().get("flows", []):
         count = int(group.get("count", 1))
-        if _is_external(group["algorithm"]):
+        if is_external(group["algorithm"]):
             name = group.get("name", EXTERNAL)
             numbers = range(number, number + count)
             given = group["algorithm"]

@@ -19,7 +19,7 @@ from fullpipe.scenario.keys import ScenarioKeys
 if TYPE_CHECKING:
     import os
 
-__all__ = ["MOST_BYTES", "Scenario", "parse", "read_text"]
+__all__ = ["MOST_BYTES", "Scenario", "algorithm_name", "parse", "read_text"]
 
 MOST_BYTES = 16_000_000
 """Size of a scenario's file, at most: of 100,000 flows with a table each."""
@@ -204,6 +204,13 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return inputs.read_text(path, MOST_BYTES)
     except inputs.FileError as error:
         raise ScenarioError("", error.why, str(path)) from None
+
+
+def algorithm_name(algorithm: object) -> str:
+    """Name of an algorithm as a scenario has it: a name, or a table; without a name, the table's first value."""
+    if isinstance(algorithm, Mapping):
+        return str(algorithm.get("name") or next(iter(algorithm.values()), ""))
+    return str(algorithm)
 
 
 def parse(text: str, *, file: str | None = None) -> Tree:

@@ -13,6 +13,7 @@ from fullpipe.metrics import metric
 from fullpipe.runs import transfers
 from fullpipe.runs.figures import groups
 from fullpipe.runs.measure import Row, name_of
+from fullpipe.scenario import algorithm_name
 
 if TYPE_CHECKING:
     from fullpipe.runs.result import Result
@@ -86,8 +87,7 @@ def _of_flow(flow: Table) -> str:
 
 
 def _group_name(flow: Table) -> str:
-    algorithm = flow["algorithm"]
-    return str(flow.get("name") or (algorithm["name"] if isinstance(algorithm, Mapping) else algorithm))
+    return str(flow.get("name") or algorithm_name(flow["algorithm"]))
 
 
 def measured(result: Result) -> Row:

@@ -11,6 +11,7 @@ from fullpipe.experiments.recommendation import LOSS_LIMIT, joined
 from fullpipe.experiments.sizing.synchrony import SYNCHRONIZED
 from fullpipe.metrics import column
 from fullpipe.runs.aggregate import Estimate
+from fullpipe.scenario import algorithm_name
 
 if TYPE_CHECKING:
     from fullpipe._util.plain import Table
@@ -45,8 +46,8 @@ REBUFFERS = 0.01
 def value_of(name: str, value: float | None) -> str:
     """A metric with its title, value, and unit: "p99 frame delay of call 31.2 ms"."""
     heading, (text,) = column(name, [value])
-    title, opened, unit = (heading := _small(heading)).rpartition(" (")
-    return f"{title} {text} {unit[:-1]}" if opened else f"{heading} {text}"
+    title, unit = _parts(heading)
+    return f"{title} {text}{unit}"
 
 
 def change_of(
@@ -59,8 +60,8 @@ def change_of(
         heading, (old, new) = column(name, [before[name], after[name]])
         if old == new:
             continue
-        title, opened, unit = heading.rpartition(" (")
-        said.append(f"{_small(title if opened else heading)} from {old} to {new}{f' {unit[:-1]}' if opened else ''}")
+        title, unit = _parts(heading)
+        said.append(f"{title} from {old} to {new}{unit}")
     return _sentence(joined(said) or "no metric changes")
 
 
@@ -83,9 +84,11 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _small(heading: str) -> str:
-    """Heading within a sentence; "RTT" stays."""
-    return heading[0].lower() + heading[1:] if heading[1:2].islower() else heading
+def _parts(heading: str) -> tuple[str, str]:
+    """Title of a heading as it is within a sentence, and its unit after a space; "RTT" stays."""
+    small = heading[0].lower() + heading[1:] if heading[1:2].islower() else heading
+    title, opened, unit = small.rpartition(" (")
+    return (title, f" {unit[:-1]}") if opened else (small, "")
 
 
 def calls_of(part: float | None) -> str:
@@ -134,15 +137,10 @@ def assumptions_of(scenario: Scenario, link: str) -> str:
 
 def _flows(flow: Table) -> str:
     """A group of flows: "2 downloads (cubic, bulk)"."""
-    own = _algorithm(flow)
+    own = algorithm_name(flow["algorithm"])
     transport = ["QUIC"] if flow.get("transport") == "quic" else []
     name = "" if flow.get("name") in (None, own) else f"{flow['name']} "
     return f"{int(flow.get('count', 1)):,} {name}({', '.join([own, *transport, _source(flow)])})"
-
-
-def _algorithm(group: Table) -> str:
-    algorithm = group["algorithm"]
-    return str(algorithm["name"] if isinstance(algorithm, Mapping) else algorithm)
 
 
 def _source(flow: Table) -> str:
@@ -170,10 +168,11 @@ def _datagrams(source: Table, place: int) -> str:
 
 def _web(group: Table) -> str:
     size = f"transfers of {group['mean_size']} on average"
+    own = algorithm_name(group["algorithm"])
     if "transfers_per_second" in group:
-        return f"web with {group['transfers_per_second']:g} transfers/s ({_algorithm(group)}, {size})"
+        return f"web with {group['transfers_per_second']:g} transfers/s ({own}, {size})"
     users = int(group.get("sessions", 1))
-    return f"{users:,} web user{'s' if users > 1 else ''} ({_algorithm(group)}, {size})"
+    return f"{users:,} web user{'s' if users > 1 else ''} ({own}, {size})"
 
 
 def warnings_of(
