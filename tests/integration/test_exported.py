@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fullpipe
+from conftest import ROOT
 from fullpipe.custom.arguments import load_algorithms
 from fullpipe.errors import InputError
 from fullpipe.gym import FEATURES, Distribution, Env, Policy, export
@@ -83,6 +87,22 @@ def test_an_exported_policy_equals_the_one_in_the_environment(
         mine = run_exported(scenario, name)
         for metric in ("goodput_bps", "throughput_bps", "retransmits", "timeouts", "mean_rtt_s", "loss_rate"):
             assert mine[metric] == theirs[metric], (seed, metric)
+
+
+def test_the_example_is_what_export_writes(tmp_path: Path) -> None:
+    folder = ROOT / "examples" / "learned"
+    options = run_path(str(folder / "train.py"))["OPTIONS"]
+    export(drawn_policy(8, 1), tmp_path / "learned.py", Env(folder / "paths.toml", **options))
+
+    def without_network(text: str) -> str:
+        tree = ast.parse(text)
+        for each in ast.walk(tree):
+            if isinstance(each, ast.FunctionDef) and each.name == "_act":
+                each.body = [one for one in each.body if not re.match(r"(h0_\d|action) = ", ast.unparse(one))]
+        return ast.unparse(tree)
+
+    written, shipped = (without_network(each.read_text()) for each in (tmp_path / "learned.py", folder / "learned.py"))
+    assert written == shipped
 
 
 def test_a_policy_adds_its_inputs_in_order_and_clips_its_action() -> None:

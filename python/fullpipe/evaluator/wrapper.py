@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from fullpipe._util.files import check_file, staged_file
 from fullpipe.errors import InputError
 from fullpipe.evaluator.score import PASSED
 
@@ -77,7 +78,7 @@ def wrapper(
         require_sandbox: As for `fullpipe.evaluator.evaluate`.
 
     Raises:
-        InputError: The secret file is not there.
+        InputError: The secret file is not there, or the evaluator file can't be written.
     """
     secret = Path(secret_file).resolve()
     if not secret.is_file():
@@ -89,4 +90,6 @@ def wrapper(
         budget=budget,
         require_sandbox=require_sandbox,
     )
-    Path(file).write_text(text, encoding="utf-8")
+    check_file(file)
+    with staged_file(file) as stage:
+        stage.write_text(text, encoding="utf-8")

@@ -12,6 +12,7 @@ import os
 import re
 from pathlib import Path
 
+from fullpipe._util.files import check_file, staged_file
 from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
 from fullpipe.gym.core import FIRST_WINDOW, LEAST_S, LONGEST_S, PROBE_S, Core
@@ -49,11 +50,8 @@ def export(policy: Policy, path: str | os.PathLike[str], env: Env, *, name: str 
     file = Path(path)
     name = file.stem.replace("_", "-") if name is None else name
     _check(policy, core, file, name)
-    text = _text(policy, core, name)
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}") from None
+    with staged_file(file) as stage:
+        stage.write_text(_text(policy, core, name), encoding="utf-8")
     return name
 
 
@@ -75,6 +73,7 @@ def _check(policy: Policy, core: Core, file: Path, name: str) -> None:
         )
     if any(weights.ndim != 2 for weights, _ in policy.layers) or policy.inputs != length:
         raise InputError(f"the policy must be a single one with {length} inputs, as the environment has")
+    check_file(file)
 
 
 def _text(policy: Policy, core: Core, name: str) -> str:

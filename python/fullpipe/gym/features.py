@@ -47,7 +47,7 @@ class Feature:
 
     def compute(self, raw: Raw) -> Values:
         """Values of the feature, from the measurements of an interval."""
-        return np.asarray(eval(_compiled(self.formula), {**FUNCTIONS}, raw), np.float64)
+        return np.asarray(eval(_compiled(self.formula), _SPACE, raw), np.float64)
 
 
 def over(part: Values, whole: Values, otherwise: float) -> Values:
@@ -63,6 +63,10 @@ FUNCTIONS: dict[str, object] = {
     "where": np.where,
 }
 """Functions of the formulas. An exported policy has them for numbers (`fullpipe.gym.exported`)."""
+
+
+_SPACE = dict(FUNCTIONS)
+"""Globals of the formulas, to which Python adds its own names."""
 
 
 @cache
