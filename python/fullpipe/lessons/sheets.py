@@ -35,17 +35,15 @@ def write_sheets(directory: str | os.PathLike[str], address: str | None = None) 
     check_directory(str(directory))
     if address is not None and not address.startswith(("http://", "https://")):
         raise InputError(f"address must begin with http:// or https://, got {quoted(address)}")
-    pages = [
-        text
-        for lesson in lessons()
-        for text in (sheet(lesson, address), key(lesson, address), lesson.scenario.lstrip())
-    ]
+    texts: dict[str, str] = {}
+    for lesson in lessons():
+        own, solved = _pages(lesson)
+        texts |= {own: sheet(lesson, address), solved: key(lesson, address), _file(lesson): lesson.scenario.lstrip()}
     place = Path(directory)
     place.mkdir(parents=True, exist_ok=True)
-    files = [place / name for lesson in lessons() for name in (*_pages(lesson), f"{_stem(lesson)}.toml")]
-    for file, page in zip(files, pages, strict=True):
-        file.write_text(page, encoding="utf-8")
-    return files
+    for name, text in texts.items():
+        (place / name).write_text(text, encoding="utf-8")
+    return [place / name for name in texts]
 
 
 def sheet_names() -> list[str]:
@@ -73,7 +71,7 @@ def key(lesson: Lesson, address: str | None = None) -> str:
             address=address,
             plots=[Markup(_svg(plot)) for plot in plots],  # of matplotlib, which escapes names
             commands=[command(lesson, task) for task in lesson.tasks],
-            file=f"{_stem(lesson)}.toml",
+            file=_file(lesson),
         )
     )
 
@@ -86,11 +84,15 @@ def command(lesson: Lesson, task: Task) -> str:
         code = f"from fullpipe.lessons import lesson; {one}; print(one.measure(one.tasks[{number}]))"
         return f'python -c "{code}"'
     changes = [each for path, value in task.set.items() for each in ("--set", f"{path}={value}")]
-    return shlex.join(["fullpipe", "run", f"{_stem(lesson)}.toml", *changes, "--columns", task.reads])
+    return shlex.join(["fullpipe", "run", _file(lesson), *changes, "--columns", task.reads])
 
 
 def _stem(lesson: Lesson) -> str:
     return f"{lesson.number}-{lesson.name}"
+
+
+def _file(lesson: Lesson) -> str:
+    return f"{_stem(lesson)}.toml"
 
 
 def _pages(lesson: Lesson) -> list[str]:

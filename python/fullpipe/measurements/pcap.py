@@ -83,7 +83,16 @@ class Segment:
 
     __slots__ = ("ace", "ack", "blocks", "echo", "ends", "flags", "ident", "mss", "seq", "side", "size", "stamp")
 
-    def __init__(self, side: int, ends: tuple[bytes, bytes], numbers: Sequence[int], size: int, ident: int) -> None:
+    def __init__(
+        self,
+        side: int,
+        ends: tuple[bytes, bytes],
+        numbers: Sequence[int],
+        size: int,
+        ident: int,
+        data: bytes,
+        options_at: int,
+    ) -> None:
         self.side = side
         self.ends = ends
         self.ident = ident
@@ -95,8 +104,9 @@ class Segment:
         self.stamp: int | None = None
         self.echo: int | None = None
         self.blocks: list[tuple[int, int]] = []
+        self._read(data, options_at, length - 20)
 
-    def read(self, data: bytes, at: int, length: int) -> None:
+    def _read(self, data: bytes, at: int, length: int) -> None:
         """Reads options of that length, at an offset of the data."""
         if length == 12 and data.startswith(ONLY_STAMPS, at) and len(data) >= at + 12:
             self.stamp, self.echo = STAMPS.unpack_from(data, at + 4)
@@ -283,9 +293,7 @@ class _Capture:
                 self._sides.clear()
             known = self._sides[path] = _sorted(path[:4] + path[8:10], path[4:8] + path[10:])
         # Segmentation offload leaves the length of IP at 0.
-        segment = Segment(*known, numbers, (total or length - 14) - 20, ident)
-        segment.read(data, COMMON_BYTES, (numbers[2] >> 4) * 4 - 20)
-        return segment
+        return Segment(*known, numbers, (total or length - 14) - 20, ident, data, COMMON_BYTES)
 
     def _segment(self, link: int, length: int, data: bytes) -> Segment | None:
         at = _network(link, data)
@@ -316,9 +324,7 @@ class _Capture:
             return None
         numbers = struct.unpack_from("!IIBB", tcp, 4)
         ends = _sorted(addresses[0] + tcp[:2], addresses[1] + tcp[2:4])
-        segment = Segment(*ends, numbers, (total or wire) - header, ident)
-        segment.read(tcp, 20, (numbers[2] >> 4) * 4 - 20)
-        return segment
+        return Segment(*ends, numbers, (total or wire) - header, ident, tcp, 20)
 
 
 def _sorted(source: bytes, sink: bytes) -> tuple[int, tuple[bytes, bytes]]:
