@@ -26,7 +26,7 @@ __all__ = ["command"]
 @click.option(
     "--mix",
     metavar="NAME",
-    help=f"Traffic with --rate: {', '.join(USERS)} ; default: home. "
+    help=f"Traffic with --rate: {', '.join(USERS)}; default: home. "
     "'branch' is an office with calls, and 'pon' the customers on one fiber.",
 )
 @click.option("--buffer", metavar="SIZE", help="Buffer as it is with --rate, e.g. '100 ms' or '1000 packets'.")

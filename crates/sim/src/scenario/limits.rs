@@ -52,11 +52,11 @@ pub const BUFFER_TIME: RangeInclusive<Nanos> = 1..=LONGEST;
 pub const INITIAL_WINDOW: RangeInclusive<u64> = 1..=1_000_000;
 /// Windows that a connection saves, and that careful resume jumps to, segments.
 pub const SAVED_WINDOW: RangeInclusive<u64> = 1..=1_000_000_000;
-/// RTT that a connection saves.
 /// Headers that a tunnel adds, bytes.
 pub const OVERHEAD: RangeInclusive<u64> = 1..=1000;
 /// Time between path MTU probes.
 pub const MTU_PROBES: RangeInclusive<Nanos> = MILLISECOND..=LONGEST;
+/// RTT that a connection saves.
 pub const SAVED_RTT: RangeInclusive<Nanos> = MICROSECOND..=100 * SECOND;
 /// Rates of a schedule: 0 is an outage.
 pub const CHANGED_RATE: RangeInclusive<u64> = 0..=*RATE.end();

@@ -36,7 +36,7 @@ def first_choice(mix: Mix, rows: Sequence[Row]) -> str | None:
     if mix.sized != BUFFER or mix.queue_name != "drop-tail":
         return None
     known = [row["buffer_packets"] for row in rows if row["buffer_packets"] is not None]
-    bdp = round(mix.rate_bps * mix.rtt_max_s / (8 * mix.packet_size))
+    bdp = round(mix.rtt_max_s / mix.packet_s)
     found = Buffer.of(max([bdp, *known]), mix.packet_size, mix.rate_bps)
     of = "" if mix.rtt_min_s == mix.rtt_max_s else f" of the longest RTT, {1e3 * mix.rtt_max_s:g} ms"
     reason = (
@@ -44,9 +44,8 @@ def first_choice(mix: Mix, rows: Sequence[Row]) -> str | None:
         if found.packets == bdp
         else "the largest answer above"
     )
-    rtt_s = (mix.rtt_min_s + mix.rtt_max_s) / 2
     buffer_ms = 8e3 * found.bytes / mix.rate_bps
-    link = f"--rate '{mix.rate_bps / 1e6:g} Mbit/s' --rtt '{1e3 * rtt_s:g} ms' --buffer '{buffer_ms:g} ms'"
+    link = f"--rate '{mix.rate_bps / 1e6:g} Mbit/s' --rtt '{1e3 * mix.rtt_s:g} ms' --buffer '{buffer_ms:g} ms'"
     return (
         f"If you do not know the traffic: use {found}: {reason}. Use less only if one of the cases above is yours. An "
         f"active queue saves more delay: compare with fullpipe advise {link}.\n"
@@ -114,7 +113,7 @@ def _certainty(row: Row) -> str:
 
 
 def _assumptions(mix: Mix, algorithm: str, rows: Sequence[Row]) -> str:
-    ends = [f"{1e3 * rtt_s:g} ms" for rtt_s in (mix.rtt_min_s, mix.rtt_max_s)]
+    ends = [f"{1e3 * mix.rtt_s:g} ms" for rtt_s in (mix.rtt_min_s, mix.rtt_max_s)]
     several = any(row["flows"] > 1 for row in rows)
     spread = " (within 5 % for several flows)" if several else ""
     rtts = f"a base RTT of {ends[0]}{spread}" if ends[0] == ends[1] else f"base RTTs from {ends[0]} to {ends[1]}"
