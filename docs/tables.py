@@ -767,6 +767,10 @@ if __name__ == "__main__":
         if sys.argv[1:] == ["--take"]
         else sys.argv[1:]
     )
+    if missing := sorted(set(wanted) - {page.name for page in pages()}):
+        sys.exit(
+            f"docs/tables.py: no page has the name {', '.join(missing)} (a name without its folder, e.g. advise.md)"
+        )
     for each in [page for page in pages() if page.name in wanted or not wanted]:
         for one in shown(each):
             print(f"{each.relative_to(ROOT)}: {one.command}", flush=True)

@@ -22,7 +22,12 @@ __all__ = ["command"]
 @change_options
 @click.option("--rate", metavar="RATE", help="Rate of your link instead of FILE, e.g. '50 Mbit/s'.")
 @click.option("--rtt", metavar="TIME", help="Base RTT with --rate, e.g. '40 ms'; default: that of the mix.")
-@click.option("--users", type=int, metavar="N", help="Users with --rate; default: that of the mix, 5 at home.")
+@click.option(
+    "--users",
+    type=int,
+    metavar="N",
+    help="Users with --rate: people, customers (pon), or flows (backbone, rack); default: as in the mix.",
+)
 @click.option(
     "--mix",
     metavar="NAME",

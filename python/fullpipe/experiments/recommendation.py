@@ -9,10 +9,16 @@ from fullpipe._util.plain import Table
 from fullpipe.linux import queues
 from fullpipe.scenario.quantity import Quantity
 
-__all__ = ["LOSS_LIMIT", "Buffer", "Recommendation", "joined", "tc_line"]
+__all__ = ["ABOUT_TC", "LOSS_LIMIT", "Buffer", "Recommendation", "joined", "tc_line"]
 
 LOSS_LIMIT = 0.01
 """Loss rate of a link above which a recommendation has a warning."""
+
+ABOUT_TC = (
+    "The tc command needs an interface with the rate of the link, because packets must wait there. Its limit leaves "
+    "out the packet in transmission."
+)
+"""Sentences about `Recommendation.tc`, for the assumptions."""
 
 INTERFACE = "IFACE"
 """Place of the interface in a line for tc."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fullpipe.experiments.advise.services import Service, shortfall
-from fullpipe.experiments.recommendation import LOSS_LIMIT, joined
+from fullpipe.experiments.recommendation import ABOUT_TC, LOSS_LIMIT, joined
 from fullpipe.experiments.sizing.synchrony import SYNCHRONIZED
 from fullpipe.metrics import column
 from fullpipe.runs.aggregate import Estimate
@@ -130,8 +130,7 @@ def assumptions_of(scenario: Scenario, link: str) -> str:
     window_s = scenario.duration_s - scenario.warmup_s
     return (
         f"The traffic over {rate} is {joined(said)}, measured for {window_s:g} s after {scenario.warmup_s:g} s. "
-        "The limit for tc leaves out the packet in transmission. Active queues have a limit of 4 BDP and their default "
-        "parameters."
+        f"{ABOUT_TC} Active queues have a limit of 4 BDP and their default parameters."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fullpipe.experiments.recommendation import LOSS_LIMIT, Buffer, Recommendation, joined, tc_line
+from fullpipe.experiments.recommendation import ABOUT_TC, LOSS_LIMIT, Buffer, Recommendation, joined, tc_line
 from fullpipe.experiments.sizing.mix import BUFFER, MOST_BDP, Mix
 from fullpipe.experiments.sizing.synchrony import SYNCHRONIZED
 from fullpipe.runs.measure import Row
@@ -122,7 +122,7 @@ def _assumptions(mix: Mix, algorithm: str, rows: Sequence[Row]) -> str:
     flows = "flow that always has" if counts == "1" else "flows that always have"
     rate = f"{mix.rate_bps / 1e6:g} Mbit/s"
     parts = [f"{counts} {algorithm} {flows} data", rtts, f"packets of {mix.packet_size} bytes", web]
-    return f"A link of {rate}, {joined(parts)}. The limit for tc leaves out the packet in transmission."
+    return f"A link of {rate}, {joined(parts)}. {ABOUT_TC}"
 
 
 def _warnings(most: Row, known: Sequence[Row], packets: int) -> list[str]:
