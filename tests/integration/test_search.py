@@ -12,6 +12,7 @@ import fullpipe
 from conftest import ROOT, Program
 from fullpipe.errors import Cancelled, InputError
 from fullpipe.experiments.search import Search, search
+from fullpipe.experiments.search.space import KNOBS, network
 
 NARROW = {
     "rate": "2..20 Mbit/s",
@@ -20,8 +21,8 @@ NARROW = {
     "late": "0 s",
     "cross": "0",
     "swing": "1",
-    "period": "10 s",
     "jitter": "0",
+    "outage": "0 s",
 }
 """Bounds of small, quick networks."""
 
@@ -47,7 +48,8 @@ def test_the_answer_depends_on_neither_workers_nor_interruptions(tmp_path: Path)
     assert again.to_json() == one.to_json()
     written = fullpipe.Scenario.load(tmp_path / "out/worst.toml")
     assert written == one.scenario
-    assert again.runs.num_rows == 60
+    assert again.runs.num_rows == 60 * len(one.findings)
+    assert [each.value for each in one.findings] == sorted((each.value for each in one.findings), reverse=True)
 
 
 def test_a_search_on_the_command_line(program: Program) -> None:
@@ -95,6 +97,43 @@ def test_a_planted_weakness_is_found_and_shrinks_to_its_knob() -> None:
     assert 0.049 <= found.knobs["rtt"] <= 0.056
 
 
+def test_a_search_finds_several_weaknesses_and_draws_them(tmp_path: Path) -> None:
+    """`bbr` harms CUBIC over shallow buffers, without any extra; the path of the best values never falls."""
+    bounds = {**NARROW, "buffer": "0.1..1 BDP", "loss": "0", "jitter": "0..0.1"}
+    found = search("bbr", bounds=bounds, evaluations=16, out=tmp_path / "out")
+    assert found.findings[0].found
+    assert {frozenset(each.knobs) & {"jitter"} for each in found.findings} >= {frozenset()}
+    for number, each in enumerate(found.findings, 1):
+        name = "worst.toml" if number == 1 else f"worst-{number}.toml"
+        assert fullpipe.Scenario.load(tmp_path / "out" / name) == each.scenario
+    values = [value for _, value in found.path]
+    assert values == sorted(values)
+    figure = found.plot(tmp_path / "search.svg")
+    best, flows = figure.axes
+    assert best.lines[0].get_ydata()[-1] == pytest.approx(values[-1])
+    assert len(flows.lines) == 2
+
+
+def test_transfers_beside_a_deep_queue_take_longer() -> None:
+    bounds = {**NARROW, "rate": "10 Mbit/s", "rtt": "20 ms", "buffer": "1..8 BDP", "loss": "0"}
+    found = search("cubic", maximize="fct_harm", bounds=bounds, evaluations=4)
+    assert found.found
+    assert found.value is not None
+    assert 0.5 < found.value < 1
+    assert found.scenario is not None
+    assert [flow["name"] for flow in found.scenario.to_dict()["flows"]] == ["tested", "transfers"]
+
+
+def test_pulses_and_changes_are_tried_only_if_asked_for() -> None:
+    bounds = {**NARROW, "rate": "5 Mbit/s", "rtt": "20 ms", "buffer": "4..16 BDP", "loss": "0", "cross": "0.01..0.1"}
+    found = search("cubic", maximize="underuse", bounds=bounds, attack=True, changes=True, evaluations=3)
+    assert found.findings
+    for each in found.findings:
+        assert each.knobs.keys() >= {"cross", "pulse"}
+    without = search("cubic", maximize="underuse", bounds=bounds, evaluations=3)
+    assert not without.knobs.keys() & {"pulse", "step1", "step2", "step3", "step4"}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -138,6 +177,27 @@ def test_known_weaknesses_are_still_there(name: str) -> None:
     groups = [{group["name"]: group for group in result.groups.to_pylist()} for result in results]
     assert sum(each[victim]["share"] for each in groups) / 2 < most
     assert min(result.figures()["loss_rate"] for result in results) >= loss
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_shrunk_networks_differ_from_the_plain_dumbbell_in_few_keys(name: str) -> None:
+    """At most eight keys; a key that both flows have is one. Copa's plain dumbbell has the drops of the RTT."""
+    written = fullpipe.Scenario.load(ROOT / f"scenarios/worst/{name}.toml").to_dict()
+    drop_s = 0.005 if len(written["links"]) > 1 else 0.0
+    roles = [(flow["name"], flow["algorithm"]) for flow in written["flows"]]
+    plain = network({**{knob.id: knob.plain for knob in KNOBS}, "rtt_drop": drop_s}, roles).to_dict()
+    keys = {key for key, _ in leaves(written) ^ leaves(plain)}
+    assert 0 < len(keys) <= 8, keys
+
+
+def leaves(tree: object, key: str = "", flow: str = "") -> set[tuple[str, str]]:
+    """Keys, and their values with the name of the flow."""
+    if isinstance(tree, dict):
+        name = tree.get("name", "")
+        return {leaf for part, value in tree.items() for leaf in leaves(value, f"{key}.{part}", flow + name)}
+    if isinstance(tree, list):
+        return {leaf for each in tree for leaf in leaves(each, key, flow)}
+    return {(key, f"{flow} {tree}")}
 
 
 def test_each_found_scenario_has_a_test() -> None:

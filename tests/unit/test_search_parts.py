@@ -10,7 +10,7 @@ from fullpipe.errors import InputError
 from fullpipe.experiments.search.objective import Objective
 from fullpipe.experiments.search.optimizer import maximize
 from fullpipe.experiments.search.shrink import shrink
-from fullpipe.experiments.search.space import KNOBS, Space, network, tidy
+from fullpipe.experiments.search.space import KNOBS, STEP_NUMBERS, Space, network, tidy
 
 PLAIN = {knob.id: float(knob.plain) for knob in KNOBS}
 
@@ -40,12 +40,26 @@ def test_bad_bounds_name_the_knob_and_the_limits(bounds: dict[str, str], said: s
         Space.of(bounds)
 
 
-def test_values_cover_the_bounds_and_the_plain_value() -> None:
-    for knob in KNOBS[:-1]:
-        found = [knob.value(place / 1000) for place in range(1001)]
-        assert all(knob.allows(value) for value in found), knob.id
-        assert found[-1] == pytest.approx(knob.high)
-        assert (sum(value == knob.plain for value in found) > 250) == (knob.atom > 0), knob.id
+def test_values_cover_the_bounds() -> None:
+    for knob in KNOBS:
+        if knob.low < knob.high:
+            found = [knob.value(place / 1000) for place in range(1001)]
+            assert all(knob.allows(value) for value in found), knob.id
+            assert (found[0], found[-1]) == (pytest.approx(knob.low), pytest.approx(knob.high))
+            assert knob.value(None) == knob.plain
+            assert knob.allows(knob.plain)
+
+
+def test_extras_come_with_the_knobs_that_need_them() -> None:
+    space = Space.of({"step2": "0.5..2", "jitter": "0.01..0.1", "pulse": "0.1..5 s"})
+    names = [knob.id for knob in space.free]
+    sets = [{names[i] for i in extra} for extra in space.extras]
+    assert {"swing", "period"} in sets
+    assert {"cross", "pulse"} in sets
+    assert {"step2", "at2"} in sets
+    assert {"jitter"} not in sets, "its bounds exclude the plain value"
+    assert not {"at1", "step1"} & set(names)
+    assert "period" not in [knob.id for knob in Space.of({"swing": "1"}).free]
 
 
 def test_the_plain_network_is_a_dumbbell_of_40_ms() -> None:
@@ -58,11 +72,50 @@ def test_the_plain_network_is_a_dumbbell_of_40_ms() -> None:
 
 def test_every_knob_changes_the_network() -> None:
     roles = [("tested", "cubic"), ("other", "cubic")]
-    plain = network(PLAIN, roles)
+    values = {"rtt_drop": 0.004, "pulse": 0.5} | {f"step{i}": 2.0 for i in STEP_NUMBERS}
     for knob in KNOBS:
-        if knob.id != "period":
-            other = network({**PLAIN, knob.id: 0.004 if knob.id == "rtt_drop" else knob.value(0.9)}, roles)
-            assert other != plain, knob.id
+        without = (
+            {**PLAIN, knob.needs: values.get(knob.needs, 0.3 if knob.needs == "cross" else 2.0)}
+            if knob.needs
+            else PLAIN
+        )
+        value = values.get(knob.id, knob.value(0.9))
+        assert network({**without, knob.id: value}, roles) != network(without, roles), knob.id
+
+
+def rates_of(point: dict[str, float]) -> list[tuple[float, float]]:
+    """Times (s) and rates (Mbit/s) of the link's schedule."""
+    (link,) = network(point, [("other", "cubic")]).to_dict()["links"]
+    units = {"ms": 1e-3, "s": 1.0}
+    times = [each["at"].split() for each in link["schedule"]]
+    rates = [float(each["rate"].removesuffix(" Mbit/s")) for each in link["schedule"]]
+    return [(float(value) * units[unit], rate) for (value, unit), rate in zip(times, rates, strict=True)]
+
+
+def test_rates_that_change_keep_their_mean() -> None:
+    """At 10 Mbit/s: a quarter of the rate from 15 + 7.5 + 3 s on, and four times the rate from 37.5 s on."""
+    found = rates_of({**PLAIN, "step2": 0.25, "at2": 3.0, "step4": 4.0})
+    assert [at_s for at_s, _ in found] == [0.0, 25.5, 37.5]
+    (_, first), (_, second), (_, third) = found
+    assert (second / first, third / first) == (pytest.approx(0.25, rel=1e-4), pytest.approx(4.0, rel=1e-4))
+    assert (10.5 * first + 12 * second + 7.5 * third) / 30 == pytest.approx(10, rel=1e-4)
+    alternating = rates_of({**PLAIN, "swing": 3.0})
+    assert alternating == [(0.0, 15.0), (5.0, 5.0)]
+
+
+def test_outages_take_a_fiftieth_of_the_time() -> None:
+    found = rates_of({**PLAIN, "outage": 0.3})
+    assert found == [(0.0, 10.0), (15.0, 0.0), (15.3, 10.0), (30.0, 0.0), (30.3, 10.0)]
+    both = rates_of({**PLAIN, "outage": 0.3, "swing": 3.0})
+    assert (15.3, 5.0) in both
+    assert (20.0, 15.0) in both
+    assert sum(rate == 0 for _, rate in both) == 2
+
+
+def test_pulses_have_the_mean_rate_of_the_datagrams() -> None:
+    """0.2 of 10 Mbit/s in pulses of 10 Mbit/s each 0.5 s: 125 kB."""
+    (udp,) = network({**PLAIN, "cross": 0.2, "pulse": 0.5}, [("other", "cubic")]).to_dict()["udp"]
+    assert (udp["rate"], udp["frames"]) == ("10 Mbit/s", {"per_second": 2.0, "size": "125000 B"})
 
 
 def test_the_longer_base_rtt_is_of_the_flow_that_the_ratio_names() -> None:
@@ -105,6 +158,20 @@ def test_harm_beyond_a_standard() -> None:
     assert sample.value == pytest.approx(0.8 - 0.7)
 
 
+def test_harm_to_transfers() -> None:
+    """Transfers take 0.2 s alone and 0.8 s beside: (0.8 - 0.2) / 0.8. Whether the network counts depends on bulk."""
+    objective = Objective("fct_harm", "bbr", "cubic")
+    assert objective.parts().keys() == {"beside", "alone", "bulk"}
+    rows: dict[str, object] = {
+        "beside": {"runs": {}, "groups": {"tested": {}, "transfers": {"completion_s": 0.8}}},
+        "alone": {"runs": {}, "groups": {"transfers": {"completion_s": 0.2}}},
+        "bulk": row({"other": 9e6}),
+    }
+    sample = objective.sample(PLAIN, rows)  # type: ignore[arg-type]
+    assert sample.value == pytest.approx(0.75)
+    assert sample.use == pytest.approx(0.9)
+
+
 def test_a_starved_flow_has_the_largest_values() -> None:
     rows = {"beside": row({"tested": 8e6, "other": 0.0}), "alone": row({"other": 9e6})}
     assert Objective("starvation", "a", "b").sample(PLAIN, rows).value == 10  # type: ignore[arg-type]
@@ -132,14 +199,33 @@ def test_the_optimizer_finds_a_narrow_peak() -> None:
         best = max([best, *found])
         return found
 
-    maximize(answer, 4, 600, lambda _: False)
+    maximize(answer, 4, [], 600, lambda _: False)
     assert best[0]
     assert best[1] > -0.03
     assert len(asked) == 600
     again = list(asked)
     asked.clear()
-    maximize(answer, 4, 600, lambda _: False)
+    maximize(answer, 4, [], 600, lambda _: False)
     assert asked == again
+
+
+def test_the_optimizer_finds_a_peak_without_extras() -> None:
+    """Each extra costs 0.1, so that the best point has none."""
+    extras = [(i,) for i in range(2, 9)]
+    best = (-math.inf, 0)
+
+    def answer(points: object, _seeds: int) -> list[tuple[bool, float]]:
+        nonlocal best
+        found = []
+        for point in points:  # type: ignore[attr-defined]
+            count = sum(x is not None for x in point[2:])
+            found.append((True, -math.dist(point[:2], (0.3, 0.7)) - 0.1 * count))
+            best = max(best, (found[-1][1], count))
+        return found
+
+    maximize(answer, 9, extras, 300, lambda _: False)
+    assert best[1] == 0
+    assert best[0] > -0.02
 
 
 @pytest.mark.parametrize("dimensions", [1, 11])
@@ -150,8 +236,21 @@ def test_the_optimizer_takes_any_number_of_dimensions(dimensions: int) -> None:
         seen.extend(len(point) for point in points)  # type: ignore[attr-defined]
         return [(True, -abs(point[0] - 0.25)) for point in points]  # type: ignore[attr-defined]
 
-    maximize(answer, dimensions, 90, lambda _: False)
+    maximize(answer, dimensions, [], 90, lambda _: False)
     assert seen == [dimensions] * 90
+
+
+def test_the_optimizer_asks_one_point_of_extras_alone() -> None:
+    """A subspace has a dimension at least."""
+    seen: list[tuple[float | None, ...]] = []
+
+    def answer(points: object, _seeds: int) -> list[tuple[bool, float]]:
+        seen.extend(points)  # type: ignore[arg-type]
+        return [(True, point[0] or 0.0) for point in points]  # type: ignore[attr-defined]
+
+    maximize(answer, 2, [(0,), (1,)], 60, lambda _: False)
+    assert all(any(x is not None for x in point) for point in seen)
+    assert any(point[0] is None for point in seen)
 
 
 def test_shrinking_leaves_what_the_weakness_needs() -> None:

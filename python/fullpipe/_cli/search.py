@@ -36,8 +36,8 @@ MOST_BOUNDS_BYTES = 100_000
     default="goodput_harm",
     show_default=True,
     metavar="METRIC",
-    help="goodput_harm, mean_rtt_harm, p95_rtt_harm, p99_rtt_harm, starvation, unfairness, regret, loss, underuse, or "
-    "a metric of a run, with - before it for less.",
+    help="goodput_harm, mean_rtt_harm, p95_rtt_harm, p99_rtt_harm, fct_harm, starvation, unfairness, regret, loss, "
+    "underuse, or a metric of a run, with - before it for less.",
 )
 @click.option(
     "--bound",
@@ -47,6 +47,8 @@ MOST_BOUNDS_BYTES = 100_000
     help="Bounds of a knob, e.g. 'rate=1..200 Mbit/s' or 'loss=0', or a TOML file with a text for each knob. You can "
     "repeat the option.",
 )
+@click.option("--attack", is_flag=True, help="Let the datagrams come in pulses with a period of 0.1 to 5 s.")
+@click.option("--changes", is_flag=True, help="Let the rate change up to four times, by a factor of up to 4.")
 @click.option("--beyond-standard", is_flag=True, help="Subtract the harm that newreno and cubic do in that network.")
 @click.option("--threshold", type=float, metavar="VALUE", help="Value from which the weakness counts as found.")
 @click.option("--budget", metavar="TIME", help="Wall time of the search.  [default: 60 s]")
@@ -54,7 +56,7 @@ MOST_BOUNDS_BYTES = 100_000
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Seed of the search's choices.")
 @placement
 @output_options(
-    "Plot the goodput of the parts into FILE (.png, .svg or .pdf).",
+    "Plot the best values and the worst network into FILE (.png, .svg or .pdf).",
     "Write search.json, worst.toml and Parquet tables into DIR; a re-run continues an earlier one.",
 )
 def command(
@@ -62,6 +64,8 @@ def command(
     against: str,
     maximize: str,
     bounds: tuple[str, ...],
+    attack: bool,
+    changes: bool,
     beyond_standard: bool,
     threshold: float | None,
     budget: str | None,
@@ -83,6 +87,8 @@ def command(
             against=algorithm_in(against.strip()),
             maximize=maximize,
             bounds=limits,
+            attack=attack,
+            changes=changes,
             beyond_standard=beyond_standard,
             threshold=threshold,
             budget=budget,

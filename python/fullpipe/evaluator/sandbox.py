@@ -19,17 +19,18 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from fullpipe._util.children import end_with_parent
 from fullpipe._util.plain import Tree
 from fullpipe.errors import InputError
 from fullpipe.evaluator.kernel import filter_calls, isolate_network, restrict_files
 from fullpipe.evaluator.paths import CANDIDATE, TRANSFER_S
+from fullpipe.runs.measure import find_measure
 from fullpipe.runs.result import Result
 from fullpipe.scenario import Scenario
 
-__all__ = ["Contained", "contained", "measured"]
+__all__ = ["MEASURED", "Contained", "contained", "measured"]
 
 MEMORY_BYTES = 4_000_000_000
 """Address space of the child; Numba and its compiler alone take more than 1 GB of it."""
@@ -41,17 +42,30 @@ class Contained(Exception):
     """The candidate did something that is not allowed, or failed; the text says it in one line."""
 
 
+MEASURED = "fullpipe.evaluator.sandbox:measured"
+"""Measure of the runs that the score is computed from."""
+
+
 def contained(
-    file: str, jobs: Sequence[Tree], limit_s: float, *, wall_s: float = math.inf, require_all: bool = False
-) -> tuple[list[Measured], dict[str, bool]]:
+    file: str,
+    jobs: Sequence[Tree],
+    limit_s: float,
+    *,
+    wall_s: float = math.inf,
+    require_all: bool = False,
+    measure: str = MEASURED,
+    placeholder: str = CANDIDATE,
+) -> tuple[list[dict[str, Any]], dict[str, bool]]:
     """Rows of the jobs, and whether each limit was active.
 
     Args:
         file: The candidate.
-        jobs: Scenarios; the algorithm "candidate" is the candidate.
+        jobs: Scenarios; the candidate takes the place of one algorithm.
         limit_s: Processor time, seconds; the wall time is 8 times that at most.
         wall_s: Wall time, seconds.
         require_all: Whether to run nothing if the system lacks one of the limits.
+        measure: Function that makes the rows, as ``MODULE:FUNCTION``.
+        placeholder: The algorithm that stands for the candidate.
 
     Raises:
         Contained: The candidate failed, exceeded a limit, or its answer is no result.
@@ -74,6 +88,7 @@ def contained(
         finally:
             os.close(writing)
         work = {"file": os.path.realpath(file), "jobs": list(jobs), "limit_s": limit_s, "require_all": require_all}
+        work |= {"measure": measure, "placeholder": placeholder}
         asked = json.dumps(work).encode()
         try:
             answer = _talk(process, asked, reading, min(8 * limit_s, wall_s))
@@ -81,7 +96,7 @@ def contained(
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    rows, layers = _checked(answer, len(jobs))
+    rows, layers = _checked(answer, len(jobs), measure)
     if require_all and not all(layers.values()):
         missing = ", ".join(name for name, is_active in layers.items() if not is_active)
         raise InputError(f"the sandbox lacks a limit on this system: {missing}")
@@ -125,7 +140,7 @@ MOST_ANSWER = 10_000_000
 """Bytes of an answer, at most."""
 
 
-def _checked(answer: bytes, count: int) -> tuple[list[Measured], dict[str, bool]]:
+def _checked(answer: bytes, count: int, measure: str) -> tuple[list[dict[str, Any]], dict[str, bool]]:
     try:
         tree = json.loads(answer)
         if "missing" in tree:
@@ -133,8 +148,8 @@ def _checked(answer: bytes, count: int) -> tuple[list[Measured], dict[str, bool]
         if "error" in tree:
             raise Contained(str(tree["error"])[:300])
         rows, layers = tree["rows"], tree["layers"]
-        names = set(Measured.__annotations__)
-        good = len(rows) == count and all(set(row) == names and isinstance(row["digest"], str) for row in rows)
+        right = _is_measured if measure == MEASURED else _is_row
+        good = len(rows) == count and all(right(row) for row in rows)
     except (ValueError, KeyError, TypeError):
         good = False
     if not good:
@@ -142,13 +157,22 @@ def _checked(answer: bytes, count: int) -> tuple[list[Measured], dict[str, bool]
     return rows, layers
 
 
+def _is_measured(row: dict[str, Any]) -> bool:
+    return row.keys() == Measured.__annotations__.keys() and isinstance(row["digest"], str)
+
+
+def _is_row(row: dict[str, Any]) -> bool:
+    return all(value is None or isinstance(value, int | float) for value in row.values())
+
+
 class Measured(TypedDict):
-    """Row of a run: goodput of each group in bit/s, loss rate and p95 queueing delay of the link in seconds, its
-    utilization, Jain's index, the part of the sent packets that was of use, the mean completion time of transfers in
-    seconds, and a hash of all metrics.
+    """Row of a run: goodput of each group in bit/s, mean RTT of the first flow in seconds, loss rate and p95 queueing
+    delay of the link in seconds, its utilization, Jain's index, the part of the sent packets that was of use, the mean
+    completion time of transfers in seconds, and a hash of all metrics.
     """
 
     goodputs: dict[str, float]
+    rtt_s: float
     loss: float
     queue_s: float
     utilization: float
@@ -170,6 +194,7 @@ def measured(result: Result) -> Measured:
     whole = json.dumps([run, flows], sort_keys=True, default=str)
     return {
         "goodputs": {group["name"]: _number(group["goodput_bps"]) for group in groups},
+        "rtt_s": _number(flows[0]["mean_rtt_s"]),
         "loss": _number(run["loss_rate"]),
         "queue_s": _number(run["p95_queueing_delay_s"]),
         "utilization": _number(run["utilization"]),
@@ -191,10 +216,8 @@ def work(writing: int) -> None:
     try:
         layers = _limit(asked["limit_s"], asked["file"])
         missing = [name for name, is_active in layers.items() if not is_active]
-        if missing and asked["require_all"]:
-            answer = {"missing": missing}
-        else:
-            answer = {"rows": _rows(asked["file"], asked["jobs"]), "layers": layers}
+        refuses = missing and asked["require_all"]
+        answer = {"missing": missing} if refuses else {"rows": _rows(asked), "layers": layers}
     except BaseException as error:
         answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
     with os.fdopen(writing, "wb") as pipe:
@@ -202,18 +225,18 @@ def work(writing: int) -> None:
     os._exit(0)
 
 
-def _rows(file: str, jobs: Sequence[Tree]) -> list[Measured]:
+def _rows(asked: Mapping[str, Any]) -> Sequence[Mapping[str, object]]:
     from fullpipe.custom.arguments import load_algorithms
 
-    name = load_algorithms(file)
+    name, measure = load_algorithms(asked["file"]), find_measure(asked["measure"])
     rows = []
-    for job in jobs:
-        for flow in job["flows"]:
-            if flow["algorithm"] == CANDIDATE:
+    for job in asked["jobs"]:
+        for flow in (*job["flows"], *job.get("web", ())):
+            if flow["algorithm"] == asked["placeholder"]:
                 flow["algorithm"] = name
         scenario = Scenario.from_dict(job)
         tables = scenario.model.run(None, MEMORY_BYTES // 4)
-        rows.append(measured(Result(scenario, tables, engine="simulator", wall_s=0.0)))
+        rows.append(measure(Result(scenario, tables, engine="simulator", wall_s=0.0)))
     return rows
 
 

@@ -8,7 +8,7 @@ import os
 import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import cache_directory, check_free
@@ -34,7 +34,7 @@ from fullpipe.runs.notebook import shows_progress
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 
-__all__ = ["PROFILES", "Plan", "Profile", "evaluate", "metrics_of", "plan"]
+__all__ = ["PROFILES", "Plan", "Profile", "card_by", "evaluate", "metrics_of", "plan"]
 
 MORE_SEEDS = 10
 """Seeds added where the verdict is inconclusive."""
@@ -147,6 +147,19 @@ def evaluate(
     if out is not None:
         card.save(out)
     return card
+
+
+def card_by(work: Work, profile: str) -> Card:
+    """Report card of the candidate of ``work``, which makes the runs."""
+    label = work.candidate.label
+    asked = _asked(work.candidate.algorithm, profile, None, None, None, None)
+    asked = replace(asked, candidate=work.candidate)
+    runs = Runs()
+    _run_until_clear(work, runs, asked)
+    judged = [judge_cell(cell, [s for c, s in asked.counts if c is cell], runs, Runs()) for cell in asked.cells]
+    seeds = (asked.how.seeds, max(asked.counts.values(), default=asked.how.seeds))
+    command = _command(label, profile, None, engines.ENGINES[0])
+    return Card.of(label, profile, seeds, {}, judged, runs, asked.trees(), Statement(), command)
 
 
 def _run_until_clear(work: Work, runs: Runs, asked: Asked) -> None:

@@ -136,8 +136,11 @@ class Work:
     def address(self, wanted: Wanted) -> bytes:
         """Content address of a run; if its content is not known, its place in the card."""
         known = self._runner.key(wanted.run)
-        place = [wanted.cell.id, wanted.setting.name, str(wanted.role), wanted.seed]
-        return json.dumps(place).encode() if known is None else known
+        return self.place(wanted) if known is None else known
+
+    def place(self, wanted: Wanted) -> bytes:
+        """Place of a run in the card."""
+        return json.dumps([wanted.cell.id, wanted.setting.name, str(wanted.role), wanted.seed]).encode()
 
     def find(self, address: bytes) -> Row | None:
         """Row of an earlier run. It is kept, because the store may be found damaged, and set aside, at a later look."""

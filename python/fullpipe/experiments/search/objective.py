@@ -15,7 +15,7 @@ from fullpipe._util.plain import Table
 from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 from fullpipe.experiments.duel import harm
-from fullpipe.experiments.search.space import Point, Role
+from fullpipe.experiments.search.space import TRANSFER_ROOM_S, TRANSFERS, Point, Role
 from fullpipe.runs.figures import find_metric
 from fullpipe.runs.measure import Row
 
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FEASIBLE", "Objective", "Sample", "measured"]
 
+COMPLETION = "completion_s"
+"""Mean time of the transfers of `fct_harm`, among the values of their group."""
+
 FEASIBLE = 0.7
 """Part of the capacity that the other algorithm reaches alone, at least."""
 
-HARMS = {"goodput": True, "mean_rtt": False, "p95_rtt": False, "p99_rtt": False}
+HARMS = {"goodput": True, "mean_rtt": False, "p95_rtt": False, "p99_rtt": False, "fct": False}
 """Metrics of harm, and whether more of them is better."""
 
 NAMED = {
@@ -70,8 +73,16 @@ class Sample:
 
 
 def measured(result: Result) -> Row:
-    """Row of a run: metrics of the run, and of each group of flows by its name."""
-    return {"runs": result.figures(), "groups": {group["name"]: dict(group) for group in result.groups.to_pylist()}}
+    """Row of a run: metrics of the run, and of each group of flows by its name. A transfer that does not end counts as
+    `TRANSFER_ROOM_S`, which it has at least.
+    """
+    groups = {group["name"]: dict(group) for group in result.groups.to_pylist()}
+    if TRANSFERS in groups:
+        flows = result.flows.select(["name", COMPLETION]).to_pylist()
+        times_s = [flow[COMPLETION] for flow in flows if flow["name"] == TRANSFERS]
+        known_s = [TRANSFER_ROOM_S if time_s is None or math.isnan(time_s) else time_s for time_s in times_s]
+        groups[TRANSFERS][COMPLETION] = math.fsum(known_s) / len(known_s)
+    return {"runs": result.figures(), "groups": groups}
 
 
 @dataclass(frozen=True)
@@ -120,13 +131,18 @@ class Objective:
         if self.metric == "regret":
             references = {name: (("tested", name),) for name in REFERENCES}
             return {"alone": (("tested", self.tested),), **references}
-        found: dict[str, tuple[Role, ...]] = {
-            "beside": (("tested", self.tested), ("other", self.other)),
-            "alone": (("other", self.other),),
-        }
+        victim: Role = (self._victim, self.other)
+        found: dict[str, tuple[Role, ...]] = {"beside": (("tested", self.tested), victim), "alone": (victim,)}
         if self.beyond_standard:
-            found |= {name: (("tested", name), ("other", self.other)) for name in STANDARDS}
+            found |= {name: (("tested", name), victim) for name in STANDARDS}
+        if self._victim == TRANSFERS:
+            found["bulk"] = (("other", self.other),)
         return found
+
+    @property
+    def _victim(self) -> str:
+        """Role of the other algorithm."""
+        return TRANSFERS if self.metric == "fct_harm" else "other"
 
     def sample(self, point: Point, rows: Mapping[str, Row]) -> Sample:
         """Value of a network from the rows of its parts."""
@@ -136,7 +152,8 @@ class Objective:
             utilities = {name: _utility(uses[name], row, point["rtt"]) for name, row in rows.items()}
             best = max(utilities[name] for name in REFERENCES)
             return Sample(best - utilities["alone"], max(uses[name] for name in REFERENCES))
-        use = _of(rows["alone"], "other", "goodput_bps") / capacity_bps
+        bulk = rows["bulk" if self._victim == TRANSFERS else "alone"]
+        use = _of(bulk, "other", "goodput_bps") / capacity_bps
         return Sample(self._value(rows), use)
 
     def _value(self, rows: Mapping[str, Row]) -> float:
@@ -160,8 +177,8 @@ class Objective:
 
     def _harm(self, rows: Mapping[str, Row], part: str) -> float:
         name = self.metric.removesuffix("_harm")
-        column = "goodput_bps" if name == "goodput" else f"{name}_s"
-        alone, beside = (_of(rows[each], "other", column) for each in ("alone", part))
+        column = {"goodput": "goodput_bps", "fct": COMPLETION}.get(name, f"{name}_s")
+        alone, beside = (_of(rows[each], self._victim, column) for each in ("alone", part))
         return harm(alone, beside, more_is_better=HARMS[name])
 
 

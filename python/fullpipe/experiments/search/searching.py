@@ -17,9 +17,9 @@ from fullpipe.engine.options import Progress, RunOptions
 from fullpipe.errors import InputError, check_range
 from fullpipe.experiments.search.found import Search
 from fullpipe.experiments.search.objective import FEASIBLE, Objective, Sample, measured
-from fullpipe.experiments.search.optimizer import Fitness, maximize
+from fullpipe.experiments.search.optimizer import Fitness, Place, maximize
 from fullpipe.experiments.search.shrink import shrink
-from fullpipe.experiments.search.space import Point, Space, network
+from fullpipe.experiments.search.space import Point, Space, network, wanted
 from fullpipe.runs.aggregate import estimate
 from fullpipe.runs.design import Case, Run
 from fullpipe.runs.measure import Row, name_of
@@ -34,11 +34,14 @@ __all__ = ["search"]
 LARGEST = 1_000_000
 """Largest number of evaluations."""
 
-CANDIDATES = 8
-"""Points that get `SECOND_SEEDS` after the search."""
+CANDIDATES = 3
+"""Points with equal causes that get `SECOND_SEEDS` after the search."""
 
-FINALISTS = 3
-"""Points that get `THIRD_SEEDS`; the best of them is shrunk."""
+MOST_CAUSES = 8
+"""Sets of causes whose points get `SECOND_SEEDS`."""
+
+MOST_FINDINGS = 4
+"""Findings of a search, at most; those with at most one cause come before others."""
 
 FIRST_SEEDS = (1, 2)
 SECOND_SEEDS = range(101, 111)
@@ -63,6 +66,8 @@ def search(
     against: str | Mapping[str, object] | type = "cubic",
     maximize: str = "goodput_harm",
     bounds: Mapping[str, str] | None = None,
+    attack: bool = False,
+    changes: bool = False,
     beyond_standard: bool = False,
     threshold: float | None = None,
     budget: str | None = None,
@@ -75,7 +80,7 @@ def search(
     memory: int | str | None = None,
     dask: object = None,
 ) -> Search:
-    """Searches the network on which an algorithm does worst, within bounds, and shrinks it.
+    """Searches the networks on which an algorithm does worst, within bounds, and shrinks them.
 
     The network is a dumbbell with a flow of the algorithm (called "tested") and a flow of another one (called "other").
     A network counts only if the other algorithm alone reaches 0.7 of the capacity. Values are reported over 30 seeds
@@ -85,10 +90,13 @@ def search(
         algorithm: Name, table such as ``{"name": "vegas", "alpha": 2}``, or declared class.
         against: The other algorithm.
         maximize: ``"goodput_harm"``, ``"mean_rtt_harm"``, ``"p95_rtt_harm"``, ``"p99_rtt_harm"`` (harm to the other
-            flow, 0 to 1), ``"starvation"`` (log2 of equal share over share of the worst flow), ``"unfairness"`` (ratio
-            of the goodputs), ``"regret"`` (against the best of newreno, cubic, bbr3, copa alone), ``"loss"``,
-            ``"underuse"`` (1 - utilization), or a metric of a run, with ``-`` before it for less.
+            flow, 0 to 1), ``"fct_harm"`` (harm to transfers of 100 kB in its place), ``"starvation"`` (log2 of equal
+            share over share of the worst flow), ``"unfairness"`` (ratio of the goodputs), ``"regret"`` (against the
+            best of newreno, cubic, bbr3, copa alone), ``"loss"``, ``"underuse"`` (1 - utilization), or a metric of a
+            run, with ``-`` before it for less.
         bounds: Bounds by knob, such as ``{"rate": "1..200 Mbit/s", "loss": "0"}``; None for the default ones.
+        attack: Whether datagrams come in pulses.
+        changes: Whether the rate changes up to four times, not periodically.
         beyond_standard: Counts only the harm that exceeds the greatest harm of newreno and cubic in that network.
         threshold: Value from which the weakness counts as found; None for the default of the metric.
         budget: Wall time such as ``"60 s"``, which is the default without ``evaluations``.
@@ -116,7 +124,7 @@ def search(
         check_range("evaluations", evaluations, 1, LARGEST)
     objective = Objective(maximize, as_algorithm(algorithm), as_algorithm(against), beyond_standard)
     objective.check()
-    space = Space.of(bounds or {})
+    space = Space.of(wanted(bounds, attack=attack, changes=changes))
     if not space.free:
         raise InputError("bounds requires a range for at least one knob; every knob has one value")
     for roles in objective.parts().values():
@@ -132,6 +140,10 @@ def search(
     return result
 
 
+Key = tuple[tuple[str, float], ...]
+"""A point, as a key of a dictionary."""
+
+
 @dataclass
 class Work:
     """A search under way."""
@@ -143,15 +155,15 @@ class Work:
     evaluations: int | None
     progress: Progress | None
     begun_s: float = field(default_factory=time.monotonic)
-    known: dict[tuple[tuple[str, float], ...], dict[int, Sample]] = field(default_factory=dict)
+    known: dict[Key, dict[int, Sample]] = field(default_factory=dict)
     path: list[list[float]] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[tuple[Key, Row]] = field(default_factory=list)
 
     def search(self, seed: int, threshold: float | None) -> Search:
         """Searches, selects, shrinks, and reports."""
         best: Fitness = (False, -math.inf)
 
-        def answer(places: Sequence[Sequence[float]], seeds: int) -> list[Fitness]:
+        def answer(places: Sequence[Place], seeds: int) -> list[Fitness]:
             nonlocal best
             points = [self.space.point(place) for place in places]
             self.measure(points, FIRST_SEEDS[:seeds])
@@ -163,71 +175,116 @@ class Work:
             return found
 
         limit = LARGEST if self.evaluations is None else self.evaluations
-        maximize(answer, len(self.space.free), limit, lambda part: self.is_over(EXPLORING * part), seed)
-        point = self.select()
-        if point is None:
-            return self.report(None, threshold)
-        value = estimate([each.value for each in self.samples(point, THIRD_SEEDS)]).mean
-        kept = KEPT_FRACTION if self.objective.is_fraction else KEPT
-        least = value - (1 - kept) * abs(value)
+        dimensions, extras = len(self.space.free), self.space.extras
+        maximize(answer, dimensions, extras, limit, lambda part: self.is_over(EXPLORING * part), seed)
+        points = self.select(threshold)
+        shrunk: list[Point] = []
+        for number, point in enumerate(points, 1):
+            until = EXPLORING + (SHRINKING - EXPLORING) * number / len(points)
+            shrunk.append(self.simplest(point, until))
+        return self.report(self.distinct(shrunk), threshold)
+
+    def simplest(self, point: Point, until: float) -> Point:
+        """The simplest network that keeps most of a point's value, from as much as that part of the budget allows."""
+        value = self.mean(point, THIRD_SEEDS)
+        least = value - (1 - self.kept) * abs(value)
 
         def shows(simpler: Point) -> bool:
             self.measure([simpler], SHRINK_SEEDS)
-            if not self.fitness(simpler, SHRINK_SEEDS)[0]:
-                return False
-            found = estimate([each.value for each in self.samples(simpler, SHRINK_SEEDS)])
-            return found.mean - (found.ci95 or 0.0) >= least
+            return self.fitness(simpler, SHRINK_SEEDS)[0] and self.lower(simpler, SHRINK_SEEDS) >= least
 
-        return self.report(shrink(self.space, point, shows, lambda: self.is_over(SHRINKING)), threshold)
+        return shrink(self.space, point, shows, lambda: self.is_over(until))
 
-    def select(self) -> dict[str, float] | None:
-        """The best point by successive halving, under seeds that no earlier choice has seen; None without one."""
-        points = [dict(key) for key in self.known]
-        for count, before, seeds in (
-            (CANDIDATES, FIRST_SEEDS[:1], SECOND_SEEDS),
-            (FINALISTS, SECOND_SEEDS, THIRD_SEEDS),
-            (1, THIRD_SEEDS, ()),
-        ):
-            fits = sorted(((self.fitness(point, before), i) for i, point in enumerate(points)), reverse=True)
-            points = [points[i] for fitness, i in fits[:count] if fitness[0]]
-            if seeds:
-                self.measure(points, seeds)
-        return points[0] if points else None
+    def select(self, threshold: float | None) -> list[Point]:
+        """The worst network of each set of causes that is a finding, by successive halving under seeds that no earlier
+        choice has seen. Sets are taken from small to large: a larger one is a finding only if it is clearly worse than
+        each finding with a part of its causes. Without a finding above the threshold, the worst network of all.
+        """
+        first, second = FIRST_SEEDS[:1], SECOND_SEEDS
+        by_causes: dict[frozenset[str], list[Point]] = {}
+        for point in (dict(key) for key in self.known):
+            if self.fitness(point, first)[0]:
+                by_causes.setdefault(self.space.causes(point), []).append(point)
+        for points in by_causes.values():
+            points.sort(key=lambda point: self.fitness(point, first), reverse=True)
+        few = sorted(by_causes, key=lambda causes: (len(causes) > 1, -self.fitness(by_causes[causes][0], first)[1]))
+        worst = sorted(by_causes, key=lambda causes: -self.fitness(by_causes[causes][0], first)[1])
+        chosen = dict.fromkeys([*worst[: MOST_CAUSES // 2], *few][:MOST_CAUSES])
+        finals: dict[frozenset[str], Point] = {}
+        for causes in sorted(chosen, key=lambda causes: (len(causes), sorted(causes))):
+            best = self.best_of(by_causes[causes][:CANDIDATES], second)[0]
+            if self.fitness(best, second)[0]:
+                finals[causes] = best
+        found: dict[frozenset[str], Point] = {}
+        for causes, final in finals.items():
+            parts = [self.mean(other, second) for part, other in found.items() if part < causes]
+            is_worse = all(self.lower(final, second) * self.kept > value for value in parts)
+            if threshold is not None and self.lower(final, second) > threshold and is_worse:
+                found[causes] = final
+        ordered = sorted((found or finals).values(), key=lambda point: self.mean(point, second), reverse=True)
+        if found:
+            ordered.sort(key=lambda point: min(2, len(self.space.causes(point))))
+        return self.best_of(ordered[: MOST_FINDINGS if found else 1], THIRD_SEEDS)
 
-    def report(self, point: Point | None, threshold: float | None) -> Search:
-        """Result, with the value over fresh seeds."""
+    def best_of(self, points: Sequence[Point], seeds: Sequence[int]) -> list[Point]:
+        """Points in the order of their fitness under some seeds."""
+        self.measure(points, seeds)
+        return sorted(points, key=lambda point: self.fitness(point, seeds), reverse=True)
+
+    def distinct(self, points: Sequence[Point]) -> list[Point]:
+        """Of the points with equal causes, the first one."""
+        return list({self.space.causes(point): point for point in reversed(points)}.values())[::-1]
+
+    def report(self, points: Sequence[Point], threshold: float | None) -> Search:
+        """Result, with values over fresh seeds; the worst network comes first."""
+        self.rows = []
+        self.measure(points, FRESH_SEEDS, again=True)
+        ordered = sorted(points, key=lambda point: self.mean(point, FRESH_SEEDS), reverse=True)
+        findings: list[Table] = [self.finding(point, threshold) for point in ordered]
+        numbers = {_key(point): number for number, point in enumerate(ordered, 1)}
+        rows = [{"finding": numbers[key], **row} for key, row in self.rows]
         kept: dict[str, object] = {
             "algorithm": _label(self.objective.tested),
             "against": _label(self.objective.other),
             "metric": self.objective.metric,
-            "value": None,
-            "ci95": None,
-            "found": None if threshold is None else False,
             "threshold": threshold,
             "seeds": len(FRESH_SEEDS),
-            "knobs": {},
-            "scenario": None,
+            "findings": findings,
+            "evaluations": len(self.known),
+            "path": self.path,
         }
-        rows: list[Row] = []
-        if point is not None:
-            self.rows = rows
-            self.measure([point], FRESH_SEEDS, again=True)
-            found = estimate([each.value for each in self.samples(point, FRESH_SEEDS)])
-            kept |= {
-                "value": found.mean,
-                "ci95": found.ci95,
-                "found": None if threshold is None else found.mean - (found.ci95 or 0.0) > threshold,
-                "knobs": {knob.id: point[knob.id] for knob in self.space.changed(point)},
-                "scenario": network(point, next(iter(self.objective.parts().values()))).to_dict(),
-            }
-        kept |= {"evaluations": len(self.known), "path": self.path}
         return Search(kept, table_of(rows, ("part",)))
+
+    def finding(self, point: Point, threshold: float | None) -> Table:
+        """A network, and its value over fresh seeds."""
+        found = estimate([each.value for each in self.samples(point, FRESH_SEEDS)])
+        return {
+            "value": found.mean,
+            "ci95": found.ci95,
+            "found": None if threshold is None else found.mean - (found.ci95 or 0.0) > threshold,
+            "knobs": {knob.id: point[knob.id] for knob in self.space.changed(point)},
+            "scenario": network(point, next(iter(self.objective.parts().values()))).to_dict(),
+        }
+
+    @property
+    def kept(self) -> float:
+        """Part of the value that a simpler network keeps."""
+        return KEPT_FRACTION if self.objective.is_fraction else KEPT
+
+    def mean(self, point: Point, seeds: Sequence[int]) -> float:
+        """Mean value of a measured point."""
+        return self.fitness(point, seeds)[1]
+
+    def lower(self, point: Point, seeds: Sequence[int]) -> float:
+        """Lower end of the confidence interval of a measured point's value."""
+        found = estimate([each.value for each in self.samples(point, seeds)])
+        return found.mean - (found.ci95 or 0.0)
 
     def measure(self, points: Sequence[Point], seeds: Sequence[int], *, again: bool = False) -> None:
         """Runs networks with seeds, those that are not known yet."""
         parts = self.objective.parts()
-        wanted: dict[tuple[tuple[str, float], ...], Point] = {_key(point): point for point in points}
-        places: list[tuple[tuple[tuple[str, float], ...], int, str]] = []
+        wanted: dict[Key, Point] = {_key(point): point for point in points}
+        places: list[tuple[Key, int, str]] = []
         runs: list[Run] = []
         for key, point in wanted.items():
             missing = [each for each in seeds if again or each not in self.known.get(key, {})]
@@ -241,11 +298,11 @@ class Work:
                     runs.append(Run(len(runs), case, each))
                     places.append((key, each, part))
         rows = self.runner.all_rows(runs)
-        found: dict[tuple[tuple[tuple[str, float], ...], int], dict[str, Row]] = {}
+        found: dict[tuple[Key, int], dict[str, Row]] = {}
         for (key, each, part), row in zip(places, rows, strict=True):
             found.setdefault((key, each), {})[part] = row
             if again:
-                self.rows.append({"part": part, "seed": each, **row["runs"]})
+                self.rows.append((key, {"part": part, "seed": each, **row["runs"]}))
         for (key, each), of_parts in found.items():
             self.known.setdefault(key, {})[each] = self.objective.sample(wanted[key], of_parts)
         if self.progress is not None:
@@ -276,7 +333,7 @@ MEASURED = name_of(measured)
 """Measure of the runs."""
 
 
-def _key(point: Point) -> tuple[tuple[str, float], ...]:
+def _key(point: Point) -> Key:
     return tuple(point.items())
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from fullpipe.experiments.search.space import Point, Space, tidy
+from fullpipe.experiments.search.space import STEP_NUMBERS, Point, Space, tidy
 
 __all__ = ["shrink"]
 
-ORDER = ("cross", "swing", "jitter", "loss", "rtt_ratio", "late", "rtt_drop", "rate", "rtt", "buffer", "period")
+ORDER = (
+    *("pulse", "cross", "outage", *(f"step{i}" for i in STEP_NUMBERS), "swing", "jitter", "loss", "rtt_ratio", "late"),
+    *("rtt_drop", "rate", "rtt", "buffer", "period", *(f"at{i}" for i in STEP_NUMBERS)),
+)
 """Knobs in the order in which they become plain."""
 
 MOST_ROUNDS = 4

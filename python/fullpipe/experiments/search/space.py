@@ -1,15 +1,17 @@
 """Networks of a search: a dumbbell, and knobs that change it within bounds.
 
-Each knob maps a number from 0 to 1 to its value. A knob with a plain value, such as no loss, has it for a part of that
-range, so that the plain value is as likely as all others together. Values have three significant digits.
+Each knob maps a number from 0 to 1 to its value, which has three significant digits. Knobs such as loss are extras: a
+network can do without them.
 
 The scenario avoids phase effects of drop-tail queues (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched
 Gateways", 1992): starts are random within 0.1 s, access delays within 2 % of the base RTT, and the processing time is
-the time of a packet on the link.
+the time of a packet on the link. All flows repair losses by RACK (RFC 8985), which undoes the reductions of a timeout
+that was spurious: with SACK alone, a rate that alternates makes timeouts that have nothing to do with the algorithm.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +22,25 @@ from fullpipe.errors import InputError
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 
-__all__ = ["KNOBS", "MEASURED_S", "SETTLE_S", "Knob", "Point", "Role", "Space", "network"]
+__all__ = [
+    "ATTACK",
+    "CHANGES",
+    "KNOBS",
+    "MEASURED_S",
+    "SETTLE_S",
+    "STEP_NUMBERS",
+    "TRANSFERS",
+    "TRANSFER_ROOM_S",
+    "Knob",
+    "Point",
+    "Role",
+    "Space",
+    "network",
+    "wanted",
+]
+
+RECOVERY = "rack"
+"""Loss recovery of all flows."""
 
 SETTLE_S = 15.0
 """Time between the last start and the measuring window, seconds."""
@@ -39,11 +59,28 @@ LEAST_PACKETS = 5
 DROP_S, DROP_EVERY_S = 0.002, 5.0
 """Length of a shorter delay, and time between two of them, seconds: 0.04 % of the time."""
 
+OUTAGE_EVERY = 50
+"""Time from one outage to the next, over its length: outages take 2 % of the time."""
+
+STEPS = 4
+"""Changes of the rate that are not periodic. Each has an equal part of the measuring window for itself."""
+
+STEP_NUMBERS = range(1, STEPS + 1)
+
+STEP_ROOM_S = MEASURED_S / STEPS - 1.0
+"""Time in which a change comes, from the begin of its part: two changes are a second apart at least, seconds."""
+
+TRANSFERS = "transfers"
+"""Name of the flows that carry 100 kB each in place of the bulk of the other one."""
+
+TRANSFER_COUNT, TRANSFER_ROOM_S = 10, 10.0
+"""Transfers in the measuring window, and the time that the last one has at least, seconds."""
+
 Point = Mapping[str, float]
 """Value of each knob."""
 
 Role = tuple[str, Any]
-"""Name of a flow, "tested" or "other", and its algorithm."""
+"""Name of a flow, "tested", "other", or `TRANSFERS`, and its algorithm."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +94,8 @@ class Knob:
         low: Lower bound.
         high: Upper bound; equal to the lower one where the value is fixed.
         plain: Value in the plain dumbbell.
-        atom: Part of the range that has the plain value.
+        is_extra: Whether a network can do without it: it has its plain value then.
+        needs: Knob without which this one has no effect.
         log: Whether the scale is logarithmic.
         limits: Smallest and largest bounds that are allowed.
     """
@@ -68,25 +106,24 @@ class Knob:
     low: float
     high: float
     plain: float
-    atom: float = 0.0
+    is_extra: bool = False
+    needs: str = ""
     log: bool = True
     limits: tuple[float, float] = (0.0, 0.0)
 
-    def value(self, place: float) -> float:
-        """Value at a place from 0 to 1."""
+    def value(self, place: float | None) -> float:
+        """Value at a place from 0 to 1; None is the plain value."""
         if self.low == self.high:
             return self.low
-        if place < self.atom:
+        if place is None:
             return self.plain
-        rest = (place - self.atom) / (1 - self.atom)
         if self.log:
-            return _rounded(self.low * (self.high / self.low) ** rest)
-        return _rounded(self.low + (self.high - self.low) * rest)
+            return _rounded(self.low * (self.high / self.low) ** place)
+        return _rounded(self.low + (self.high - self.low) * place)
 
     def allows(self, value: float) -> bool:
         """Whether a value is within the bounds, or is the plain value of a free knob."""
-        free = self.low < self.high
-        return self.low <= value <= self.high or (free and self.atom > 0 and value == self.plain)
+        return self.low <= value <= self.high or (self.low < self.high and self.is_extra and value == self.plain)
 
     def bounded(self, text: str) -> Knob:
         """The knob with other bounds, such as ``"1..200 Mbit/s"``, ``"0.1 BDP..2 BDP"``, or a value such as ``"0"``.
@@ -106,10 +143,10 @@ class Knob:
         first, last = float(ends[0] or 0), float(ends[1] or 0)
         if first == last:
             return replace(self, low=first, high=last)
-        atom = self.atom if first <= self.plain <= last else 0.0
+        is_extra = self.is_extra and first <= self.plain <= last
         if self.log and first == 0:
             first = last / 1000
-        return replace(self, low=first, high=last, atom=atom)
+        return replace(self, low=first, high=last, is_extra=is_extra)
 
     def _number(self, text: str) -> float | None:
         if (quantity := Quantity.parse(text.strip())) is not None:
@@ -124,20 +161,49 @@ KNOBS = (
     Knob("rate", "rate of the link", "bit/s", 1e6, 200e6, 10e6, limits=(1e5, 1e10)),
     Knob("rtt", "base RTT, of two flows the shorter one", "s", 0.005, 0.2, 0.04, limits=(0.001, 1.0)),
     Knob(
-        "rtt_ratio", "base RTT of the other flow over that of the tested one", "", 0.1, 10, 1, 0.3, limits=(0.01, 100)
+        "rtt_ratio", "base RTT of the other flow over that of the tested one", "", 0.1, 10, 1, True, limits=(0.01, 100)
     ),
     Knob("buffer", "buffer in BDP of the shorter base RTT, at least 5 packets", "BDP", 0.1, 16, 1, limits=(0.01, 100)),
-    Knob("loss", "random loss on the link", "", 1e-5, 0.01, 0, 0.5, limits=(0, 0.05)),
-    Knob("late", "how much later the tested flow starts", "s", 0, 30, 0, 0.5, log=False, limits=(0, 60)),
-    Knob("cross", "constant-rate datagrams over the rate", "", 0.01, 0.3, 0, 0.5, log=False, limits=(0, 0.5)),
-    Knob("swing", "greater over lesser rate of a link that alternates", "", 1.1, 4, 1, 0.5, limits=(1, 16)),
-    Knob("period", "time after which the rate has had both values", "s", 2, 20, 10, limits=(1, 60)),
-    Knob("jitter", "mean random delay over base RTT, at most 10 ms", "", 1e-3, 0.1, 0, 0.5, limits=(0, 0.5)),
-    Knob("rtt_drop", "drop of the tested flow's RTT for 2 ms of each 5 s", "s", 0, 0, 0, 0.2, limits=(0, 0.1)),
+    Knob("loss", "random loss on the link", "", 1e-5, 0.01, 0, True, limits=(0, 0.05)),
+    Knob("late", "how much later the tested flow starts", "s", 0, 30, 0, True, log=False, limits=(0, 60)),
+    Knob("cross", "constant-rate datagrams over the rate", "", 0.01, 0.3, 0, True, log=False, limits=(0, 0.5)),
+    Knob("swing", "greater over lesser rate of a link that alternates", "", 1.1, 4, 1, True, limits=(1, 16)),
+    Knob("period", "time after which the rate has had both values", "s", 2, 20, 10, needs="swing", limits=(1, 60)),
+    Knob("jitter", "mean random delay over base RTT, at most 10 ms", "", 1e-3, 0.1, 0, True, limits=(0, 0.5)),
+    Knob("outage", "time without a rate, once in 50 times as long", "s", 0.02, 0.5, 0, True, limits=(0, 0.5)),
+    Knob("rtt_drop", "drop of the tested flow's RTT for 2 ms of each 5 s", "s", 0, 0, 0, True, limits=(0, 0.1)),
+    Knob("pulse", "period of pulses of the datagrams", "s", 0, 0, 0, True, needs="cross", limits=(0, 5)),
+    *(
+        Knob(f"step{i}", f"factor on the rate after change {i}", "", 1, 1, 1, True, limits=(0.25, 4))
+        for i in STEP_NUMBERS
+    ),
+    *(
+        Knob(
+            f"at{i}",
+            f"time of change {i} after {MEASURED_S / STEPS * (i - 1):g} s of the window",
+            "s",
+            0,
+            STEP_ROOM_S,
+            0,
+            needs=f"step{i}",
+            log=False,
+            limits=(0, STEP_ROOM_S),
+        )
+        for i in STEP_NUMBERS
+    ),
 )
-"""All knobs with their default bounds. The drop of the RTT is off unless a bound asks for it. The mean of a rate that
-alternates is the rate.
+"""All knobs with their default bounds. Those from the drop of the RTT on are off unless a bound asks for them. A rate
+that changes keeps its mean.
 """
+
+PLAIN = {knob.id: knob.plain for knob in KNOBS}
+
+
+ATTACK = {"pulse": "0.1..5 s"}
+"""Bounds of pulses of cross traffic: the low-rate attack that CC-Fuzz found again (Ray and Seshan, HotNets 2022)."""
+
+CHANGES = {f"step{i}": "0.25..4" for i in STEP_NUMBERS}
+"""Bounds of changes of the rate that are not periodic."""
 
 
 @dataclass(frozen=True)
@@ -161,13 +227,30 @@ class Space:
 
     @property
     def free(self) -> tuple[Knob, ...]:
-        """Knobs whose value is not fixed."""
-        return tuple(knob for knob in self.knobs if knob.low < knob.high)
+        """Knobs whose value is not fixed, and has an effect in some network."""
+        fixed = {knob.id for knob in self.knobs if knob.low == knob.high == knob.plain}
+        return tuple(knob for knob in self.knobs if knob.low < knob.high and knob.needs not in fixed)
 
-    def point(self, places: Sequence[float]) -> dict[str, float]:
-        """The point at a place of the unit cube, which has a dimension for each free knob."""
-        at = dict(zip((knob.id for knob in self.free), places, strict=True))
+    @property
+    def extras(self) -> list[tuple[int, ...]]:
+        """Places among the free knobs of each one that a network can do without, and of those that need it."""
+        free = self.free
+        return [
+            tuple(i for i, knob in enumerate(free) if extra.id in (knob.id, knob.needs))
+            for extra in free
+            if extra.is_extra and not extra.needs
+        ]
+
+    def point(self, place: Sequence[float | None]) -> dict[str, float]:
+        """The point at a place of the unit cube, which has a dimension for each free knob; None is the plain value."""
+        at = dict(zip((knob.id for knob in self.free), place, strict=True))
         return tidy({knob.id: knob.value(at.get(knob.id, 0.0)) for knob in self.knobs})
+
+    def causes(self, point: Point) -> frozenset[str]:
+        """Knobs that could have had their plain value, and have not."""
+        return frozenset(
+            knob.id for knob in self.free if knob.is_extra and not knob.needs and point[knob.id] != knob.plain
+        )
 
     def changed(self, point: Point) -> list[Knob]:
         """Knobs that differ from the plain dumbbell."""
@@ -175,8 +258,14 @@ class Space:
 
 
 def tidy(point: Point) -> dict[str, float]:
-    """The point with the period of a rate that does not change set to the plain one."""
-    return {**point, "period": 10.0} if point["swing"] == 1 else dict(point)
+    """The point with those knobs plain that have no effect, such as the period of a rate that does not change."""
+    idle = [knob.id for knob in KNOBS if knob.needs and point[knob.needs] == PLAIN[knob.needs]]
+    return {**point, **{name: PLAIN[name] for name in idle}}
+
+
+def wanted(bounds: Mapping[str, str] | None, *, attack: bool, changes: bool) -> dict[str, str]:
+    """Bounds with those of pulses and of changes that are not periodic, if asked for."""
+    return {**(ATTACK if attack else {}), **(CHANGES if changes else {}), **(bounds or {})}
 
 
 def example(bounds: Mapping[str, str]) -> Scenario:
@@ -196,6 +285,7 @@ def network(point: Point, roles: Iterable[Role]) -> Scenario:
     longest_s = max(short_s, LONGEST_RTT_S)
     own_s = {"tested": short_s * max(1.0, 1 / ratio), "other": short_s * max(1.0, ratio)}
     own_s = {name: min(longest_s, value_s) for name, value_s in own_s.items()}
+    own_s[TRANSFERS] = own_s["other"]
     warmup_s = point["late"] + SETTLE_S
     link: dict[str, object] = {
         "name": "bottleneck",
@@ -207,11 +297,7 @@ def network(point: Point, roles: Iterable[Role]) -> Scenario:
         link["loss"] = point["loss"]
     if point["jitter"]:
         link["jitter"] = {"mean": _time(min(point["jitter"] * short_s, 0.01))}
-    if point["swing"] > 1:
-        high = 2 * rate * point["swing"] / (1 + point["swing"])
-        changes = [(0.0, high), (point["period"] / 2, 2 * rate - high)]
-        link["schedule"] = [{"at": _time(at_s), "rate": _rate(value)} for at_s, value in changes]
-        link["repeat"] = _time(point["period"])
+    link |= _changes(point, warmup_s)
     flows = []
     for name, algorithm in sorted(roles, key=lambda role: own_s[role[0]]):
         dropped = drop_s if name == "tested" else 0.0
@@ -223,7 +309,11 @@ def network(point: Point, roles: Iterable[Role]) -> Scenario:
             "start": f"{_time(late_s)}..{_time(late_s + 0.1)}",
             "access_delay": f"{_time(spare_s - 0.01 * short_s)}..{_time(spare_s + 0.01 * short_s)}",
             "processing_time": _time(PACKET_BITS / rate),
+            "recovery": RECOVERY,
         }
+        if name == TRANSFERS:
+            last_s = warmup_s + MEASURED_S - TRANSFER_ROOM_S
+            flow |= {"count": TRANSFER_COUNT, "size": "100 kB", "start": f"{_time(warmup_s)}..{_time(last_s)}"}
         if drop_s:
             flow["path"] = ["side", "bottleneck"] if dropped else ["bottleneck"]
         flows.append(flow)
@@ -237,8 +327,76 @@ def network(point: Point, roles: Iterable[Role]) -> Scenario:
     }
     if point["cross"]:
         more = {"path": ["bottleneck"]} if drop_s else {}
-        tree["udp"] = [{"rate": _rate(point["cross"] * rate), "packet_size": 1500, **more}]
+        tree["udp"] = [{**_datagrams(point), "packet_size": 1500, **more}]
     return Scenario.from_dict(tree)
+
+
+def _datagrams(point: Point) -> dict[str, object]:
+    """Datagrams at a constant rate, or in pulses at the rate of the link with the same mean."""
+    mean = point["cross"] * point["rate"]
+    if not point["pulse"]:
+        return {"rate": _rate(mean)}
+    frames = {"per_second": 1 / point["pulse"], "size": f"{max(1500, round(mean * point['pulse'] / 8))} B"}
+    return {"rate": _rate(point["rate"]), "frames": frames}
+
+
+def _changes(point: Point, warmup_s: float) -> dict[str, object]:
+    """Schedule of the link: a rate that alternates, changes at any time, and outages."""
+    end_s = warmup_s + MEASURED_S
+    steps = _steps(point, warmup_s)
+    if not point["outage"] and len(steps) == 1:
+        if point["swing"] == 1:
+            return {}
+        schedule = [{"at": _time(at_s), "rate": _rate(rate)} for at_s, rate in _swings(point, point["period"])]
+        return {"schedule": schedule, "repeat": _time(point["period"])}
+    swings = _swings(point, end_s)
+    outages = _outages(point, end_s)
+    times_s = {0.0, *(at_s for at_s, _ in [*swings, *steps]), *(at_s for pair in outages for at_s in pair)}
+    schedule = []
+    for at_s in sorted(time_s for time_s in times_s if time_s < end_s):
+        is_out = any(from_s <= at_s < to_s for from_s, to_s in outages)
+        rate = 0.0 if is_out else _at(swings, at_s) * _at(steps, at_s)
+        schedule.append({"at": _time(at_s), "rate": _rate(rate)})
+    return {"schedule": schedule}
+
+
+def _swings(point: Point, end_s: float) -> list[tuple[float, float]]:
+    """Times before an end, seconds, and the rate from then on: alternating, with equal halves."""
+    rate, half_s = point["rate"], point["period"] / 2
+    high = 2 * rate * point["swing"] / (1 + point["swing"])
+    if point["swing"] == 1:
+        return [(0.0, rate)]
+    return [(i * half_s, 2 * rate - high if i % 2 else high) for i in range(math.ceil(end_s / half_s))]
+
+
+def _steps(point: Point, warmup_s: float) -> list[tuple[float, float]]:
+    """Times, and the factor on the rate from then on, with a mean of 1 over the measuring window."""
+    part_s = MEASURED_S / STEPS
+    found = [
+        (warmup_s + part_s * (i - 1) + point[f"at{i}"], point[f"step{i}"])
+        for i in STEP_NUMBERS
+        if point[f"step{i}"] != 1
+    ]
+    if not found:
+        return [(0.0, 1.0)]
+    steps = [(warmup_s, 1.0), *found]
+    ends_s = [*(at_s for at_s, _ in found), warmup_s + MEASURED_S]
+    mean = math.fsum(factor * (to_s - at_s) for (at_s, factor), to_s in zip(steps, ends_s, strict=True)) / MEASURED_S
+    return [(0.0, 1 / mean), *((at_s, factor / mean) for at_s, factor in found)]
+
+
+def _outages(point: Point, end_s: float) -> list[tuple[float, float]]:
+    """Begin and end of each outage, seconds."""
+    length_s = point["outage"]
+    if not length_s:
+        return []
+    starts_s = (round(i * length_s * OUTAGE_EVERY, 6) for i in range(1, math.ceil(end_s)))
+    return [(at_s, at_s + length_s) for at_s in starts_s if at_s < end_s]
+
+
+def _at(values: Sequence[tuple[float, float]], at_s: float) -> float:
+    """The last value that began by then."""
+    return [value for begun_s, value in values if begun_s <= at_s][-1]
 
 
 def _side(drop_s: float) -> dict[str, object]:
