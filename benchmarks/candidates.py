@@ -67,7 +67,7 @@ def main() -> None:
 def measured(name: str, profile: str, workers: int | None) -> Rank:
     """Score and card of a candidate."""
     file = FOLDER / f"{name}.py"
-    found = evaluate(file, secret=SECRET, held=HELD, workers=workers)
+    found = evaluate(file, secret=SECRET, held=HELD, card=profile, workers=workers)
     if "rejected" in found["artifacts"]:
         raise SystemExit(f"{name}: {found['artifacts']['rejected']}")
     violated = tuple(key for key, each in found["constraints"].items() if each["violated"])

@@ -16,10 +16,11 @@ import fullpipe
 from conftest import ROOT, Program
 from fullpipe.errors import InputError
 from fullpipe.evaluator import evaluate, evaluate_stage1, sandbox, score, wrapper
+from fullpipe.evaluator.card import PLACEHOLDER
 from fullpipe.evaluator.kernel import REFUSED, REFUSED_EVERYWHERE
 from fullpipe.evaluator.paths import Path as Network
 from fullpipe.evaluator.paths import draw, neighbor, scenario, transfers
-from fullpipe.evaluator.score import Key, Work, _lower
+from fullpipe.evaluator.score import Key, Work, _loses, _lower
 from fullpipe.evaluator.static import faults
 from fullpipe.evaluator.wrapper import CASCADE_THRESHOLDS
 from fullpipe.scenario import Scenario
@@ -132,7 +133,11 @@ def test_an_honest_candidate_is_accepted_and_scores_above_its_stages(tmp_path: P
     options = {"secret": b"x", "paths": 4, "held": 4, "workers": 2, "rounds": tmp_path / "rounds.json"}
     one = evaluate(CANDIDATES / "reno.py", **options)
     assert 0.5 < one["combined_score"] <= 1
-    assert one["combined_score"] == 0.5 + 0.5 * one["metrics"]["s"]
+    metrics = one["metrics"]
+    good = metrics["criteria"] - metrics["worse"]
+    assert one["combined_score"] == pytest.approx(0.5 + 0.5 * (good + metrics["s"]) / (metrics["criteria"] + 1))
+    assert metrics["worse"] == 0, "NewReno is a standard"
+    assert one["artifacts"]["worse on the report card"] == "nothing"
     assert not any(each["violated"] for each in one["constraints"].values())
     assert isinstance(one["combined_score"], float)
     assert evaluate(CANDIDATES / "cheat_state.py", **options)["metrics"]["rounds"] == 2
@@ -140,6 +145,47 @@ def test_an_honest_candidate_is_accepted_and_scores_above_its_stages(tmp_path: P
     (tmp_path / "rounds.json").write_text(json.dumps(dict.fromkeys(counts, 1000)))
     assert "new one" in evaluate(CANDIDATES / "cheat_state.py", **options)["artifacts"]["warning"]
     assert "b'x'" not in str(counts)
+
+
+def test_criteria_of_the_report_card_come_before_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One criterion more outweighs the whole S; with equal criteria S decides."""
+
+    def scored(worse: list[str], s: float) -> float:
+        card = types.SimpleNamespace(worse=worse, data={"criteria": [{}] * 20})
+        monkeypatch.setattr(score, "report_card", lambda *_: card)
+        work = Work("", b"", 4, 4, None, False, float("inf"))
+        work.metrics["s"] = s
+        work.card()
+        return work.score
+
+    assert scored([], 0.0) == pytest.approx(0.5 + 0.5 * 20 / 21)
+    assert scored([], 1.0) == 1
+    assert scored([], 0.0) == pytest.approx(scored(["7.3"], 1.0))
+    assert scored(["7.3"], 0.6) > scored(["7.3"], 0.5) > scored(["7.3", "7.8"], 0.9) > 0.5
+
+
+def test_the_card_of_a_candidate_runs_in_the_sandbox() -> None:
+    """The candidate takes the place of the algorithm that stands for it."""
+    work = Work(str(CANDIDATES / "aimd.py"), b"x", 4, 4, 1, False, float("inf"))
+    tree = scenario(Network(10e6, 0.04, 1), {"x": PLACEHOLDER}, 1)
+    (row,) = work.card_rows([tree], "fullpipe.runs.measure:metrics")
+    figures = fullpipe.run(tree).figures()
+    assert row["goodput_bps"] > 0
+    assert row["mean_cwnd_packets"] != figures["mean_cwnd_packets"]
+
+
+def test_loss_is_judged_as_on_the_report_card() -> None:
+    """At a loss of 2 % and an RTT of 40 ms a TCP flow has about 2 Mbit/s. Twice that rate is allowed; 500 times is not."""
+
+    def row(loss: float, rate_bps: float) -> dict[str, object]:
+        return {"goodputs": {"x": rate_bps}, "rtt_s": 0.04, "loss": loss}
+
+    keys = [Key("public", i) for i in range(6)]
+    standard = {key: row(0.001 * (1 + 0.01 * key.number), 10e6) for key in keys}
+    theirs = dict.fromkeys(("newreno", "cubic"), standard)
+    for rate_bps, loses in ((4e6, False), (1e9, True)):
+        mine = {key: row(0.02 * (1 + 0.01 * key.number), rate_bps) for key in keys}
+        assert _loses(keys, mine, theirs) is loses  # type: ignore[arg-type]
 
 
 def test_a_budget_returns_the_score_of_the_last_stage() -> None:

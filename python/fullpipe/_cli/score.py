@@ -11,6 +11,7 @@ import click
 from fullpipe._cli.results import format_options, print_parts, workers_option
 from fullpipe._util.display import Outcome, Shown
 from fullpipe.evaluator import Score, evaluate
+from fullpipe.experiments.evaluate import PROFILES
 
 __all__ = ["command"]
 
@@ -48,6 +49,13 @@ VERDICTS = ("ok", "violated")
     metavar="N",
     help="Held-out paths of stage 3.",
 )
+@click.option(
+    "--card",
+    type=click.Choice(list(PROFILES)),
+    default="quick",
+    show_default=True,
+    help="Profile of the report card in stage 3.",
+)
 @click.option("--budget", metavar="TIME", help="Wall time, after which the score of the last stage is printed.")
 @click.option("--rounds", metavar="FILE", help="Count the calls of the secret in FILE; warn after 1,000.")
 @click.option("--require-sandbox", is_flag=True, help="Run nothing if your system lacks a limit of the sandbox.")
@@ -57,6 +65,7 @@ def command(
     file: str,
     secret_file: str | None,
     stages: int,
+    card: str,
     paths: int,
     held: int,
     budget: str | None,
@@ -72,6 +81,7 @@ def command(
         file,
         secret=None if secret_file is None else Path(secret_file).read_bytes(),
         stages=stages,
+        card=card,
         paths=paths,
         held=held,
         budget=budget,
