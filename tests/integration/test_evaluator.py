@@ -175,7 +175,7 @@ def test_the_card_of_a_candidate_runs_in_the_sandbox() -> None:
 
 
 def test_loss_is_judged_as_on_the_report_card() -> None:
-    """At a loss of 2 % and an RTT of 40 ms a TCP flow has about 2 Mbit/s. Twice that rate is allowed; 500 times is not."""
+    """At a loss of 2 % and an RTT of 40 ms a TCP flow has 2 Mbit/s. Twice that rate is allowed; 500 times is not."""
 
     def row(loss: float, rate_bps: float) -> dict[str, object]:
         return {"goodputs": {"x": rate_bps}, "rtt_s": 0.04, "loss": loss}
