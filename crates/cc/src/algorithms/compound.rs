@@ -17,6 +17,7 @@
 //! - **dwnd begins to grow** from a window of 41 segments on, beyond slow start. It falls at any window.
 //! - **The RTT** is the mean of the round trip's samples. In recovery there are no samples and dwnd does not change. The round trip in
 //!   which recovery ends is not judged.
+//! - **A sender that its window does not limit** keeps dwnd.
 //! - **A mark** (ECN) has the response to a loss.
 //! - **A timeout** takes cwnd to one segment, with ssthresh at half of cwnd, as Reno has it.
 //! - **An undone cut** (a segment was late, not lost) returns to dwnd the decrease of both windows.
@@ -137,8 +138,8 @@ impl CongestionControl for Compound {
 
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         if ack.round_start {
-            if !flow.in_recovery && !self.reno.in_slow_start() {
-                self.judge(flow, flow.cwnd_limited && ack.credit != 0.0);
+            if flow.cwnd_limited && !flow.in_recovery && !self.reno.in_slow_start() {
+                self.judge(flow, ack.credit != 0.0);
             }
             (self.rtt_sum, self.rtt_count) = (0.0, 0);
         }
@@ -258,5 +259,14 @@ mod tests {
         let mut cc = compound(100.0, 300.0);
         cc.on_ack(&FLOW, &Ack::of(1, 1.0));
         assert!((cc.reno.cwnd() - 100.0025).abs() < 1e-12 && cc.dwnd == 300.0);
+    }
+
+    #[test]
+    fn the_second_window_of_a_limited_sender_stays() {
+        let mut cc = compound(100.0, 200.0);
+        let flow = FLOW.min_rtt(Some(100 * MILLISECOND)).cwnd_limited(false);
+        cc.on_ack(&flow, &Ack::of(1, 1e-300).rtt(Some(125 * MILLISECOND)));
+        cc.on_ack(&flow, &Ack::of(1, 1e-300).round_start(true));
+        assert_eq!(cc.dwnd, 200.0);
     }
 }

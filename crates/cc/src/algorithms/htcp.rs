@@ -24,7 +24,8 @@
 //!   recovery left out of RTTmax.
 //! - **The throughput** at an event is that of the last whole round trip before it; rounds of data sent before the end
 //!   of a recovery are not measured. Without a measurement at this event and the one before, the backoff is beta_min.
-//! - **D** begins at the first event; before it alpha is 1. It includes recoveries.
+//! - **D** begins at the first event; before it alpha is 1. It includes recoveries, and leaves out the time in which the window does not
+//!   limit the sender. The draft assumes a sender that always has data.
 //! - **A timeout** and an ECN mark are events like any other.
 //! - `beta_max` wins over a greater `beta_min`.
 
@@ -109,6 +110,9 @@ pub struct Htcp {
     /// alpha(D) scaled, without 2(1 - beta); for traces.
     alpha: f64,
     last_event: Option<Nanos>,
+    last_ack: Nanos,
+    /// The last ACK left no data in flight.
+    drained: bool,
     /// RTTmax, nanoseconds.
     max_rtt: Option<f64>,
     rate: RoundRate,
@@ -133,6 +137,8 @@ impl Htcp {
             beta: beta_min,
             alpha: 1.0,
             last_event: None,
+            last_ack: 0,
+            drained: false,
             max_rtt: None,
             rate: RoundRate::new(),
             throughput: None,
@@ -149,6 +155,13 @@ impl Htcp {
         let (Some(rtt_ref), Some(min_rtt)) = (self.rtt_ref, flow.min_rtt) else { return alpha };
         let scale = (seconds(min_rtt) / rtt_ref).clamp(MIN_SCALE, MAX_SCALE);
         (alpha * scale).max(1.0)
+    }
+
+    /// Leaves out of D the time since the last ACK in which the window did not limit the sender.
+    fn leave_out(&mut self, flow: &Flow, ack: &Ack) {
+        let Some(event) = &mut self.last_event else { return };
+        let round_trip = if flow.cwnd_limited { ack.rtt.or(flow.srtt).unwrap_or(0) } else { 0 };
+        *event += (flow.now - self.last_ack).saturating_sub(round_trip);
     }
 
     /// beta for the event that is being reported.
@@ -171,6 +184,11 @@ impl Htcp {
 impl Response for Htcp {
     #[inline]
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        if !flow.in_recovery && (!flow.cwnd_limited || self.drained) {
+            self.leave_out(flow, ack);
+        }
+        self.last_ack = flow.now;
+        self.drained = flow.flight_size == 0;
         if flow.in_recovery {
             return;
         }
@@ -341,6 +359,30 @@ mod tests {
             sender.lose(&mut cc);
             let kept = cc.cwnd() / before;
             assert!((kept - expected).abs() < 0.02, "{kept}");
+        }
+    }
+
+    /// A flow that is limited, or idle, from 3 s to 13 s has alpha(3 s) = 22 at 13 s.
+    #[test]
+    fn the_clock_stops_while_the_application_limits_the_sender() {
+        for idle in [false, true] {
+            let mut cc = controller(&[]);
+            let flow =
+                |ms: Nanos| Flow { now: ms * MILLISECOND, flight_size: 50, cwnd_limited: true, ..Flow::default() };
+            cc.response.last_event = Some(0);
+            for ms in (100..=3000).step_by(100) {
+                cc.on_ack(&Flow { flight_size: if idle && ms == 3000 { 0 } else { 50 }, ..flow(ms) }, &Ack::default());
+            }
+            if !idle {
+                for ms in (3100..=13_000).step_by(100) {
+                    cc.on_ack(&Flow { cwnd_limited: false, ..flow(ms) }, &Ack::default());
+                }
+            }
+            let now = if idle { 13_100 } else { 13_000 };
+            cc.on_ack(&flow(now), &Ack::default().rtt(Some(100 * MILLISECOND)));
+            let alpha = cc.response.increase(100.0, &flow(now), &Ack::default()) * 100.0;
+            let expected = if idle { 1.0 + 2.1 * (10.0 + 0.25 * 2.1) } else { 22.0 };
+            assert!((alpha - expected).abs() < 1e-9, "{idle} {alpha}");
         }
     }
 }

@@ -22,7 +22,7 @@
 //!   restarts the count, as in the paper.
 //! - **win_thresh** is asked at every ACK and at a loss; Linux asks once per RTT, and leaves alpha's memory (d_1, theta)
 //!   alone meanwhile.
-//! - **Samples** of a recovery are left out, and an RTT in which there were none changes nothing.
+//! - **Samples** of a recovery, and of a sender that its window does not limit, are left out, and an RTT in which there were none changes nothing.
 //! - **A timeout** takes beta of the window and then begins with alpha = 1, beta = 1/2 and no memory of d_1, as in Linux.
 //! - **An ECN mark** has the response to a loss.
 //! - **Before the first RTT has ended** alpha is alpha_max and beta is beta_max.
@@ -179,7 +179,7 @@ impl Response for Illinois {
         if flow.in_recovery {
             return;
         }
-        if let Some(rtt) = ack.rtt {
+        if let Some(rtt) = ack.rtt.filter(|_| flow.cwnd_limited) {
             self.max_rtt = self.max_rtt.max(rtt);
             self.rtt_sum = self.rtt_sum.saturating_add(rtt);
             self.samples = self.samples.saturating_add(1);
@@ -306,5 +306,16 @@ mod tests {
         let (mut cc, _) = settled(100.0);
         cc.on_ack(&FLOW.in_recovery(true).delivered(1), &Ack::of(1, 1.0).rtt(Some(900 * MILLISECOND)));
         assert_eq!((cc.response.samples, cc.response.max_rtt), (0, 200 * MILLISECOND));
+    }
+
+    #[test]
+    fn the_gains_of_a_limited_sender_stay() {
+        let (mut cc, mut sender) = settled(100.0);
+        let before = after_round(&mut cc, &mut sender, 130.0);
+        sender.flow.cwnd_limited = false;
+        for _ in 0..300 {
+            sender.ack(&mut cc, 101.0);
+        }
+        assert_eq!((cc.response.gains, cc.response.samples), (before, 0));
     }
 }

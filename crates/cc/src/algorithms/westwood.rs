@@ -17,6 +17,8 @@
 //!   has one that keeps 0.9.
 //! - **A sample** takes longer than the newest RTT and longer than 50 ms (`min_interval`), as in Linux; the paper has
 //!   an RTT. It counts segments as the cumulative ACK passes them, so that the one in which a recovery runs ends with it.
+//! - **A sender that its window does not limit** gives no samples, so that its own rate does not replace that of the path. The paper
+//!   assumes a sender that always has data.
 //! - **RTTmin** is the least RTT of the flow. Linux resets it after a timeout.
 //! - **ssthresh** at a loss or a mark is at most the window; at a timeout, where the window may be small because of the
 //!   timeout before, it is the measured value.
@@ -81,6 +83,9 @@ pub struct Westwood {
     rtt: Option<Nanos>,
     /// Start of the current sample, and segments delivered before it.
     sample: Option<(Nanos, u64)>,
+    last_ack: Nanos,
+    /// The last ACK left no data in flight.
+    drained: bool,
     bandwidth: Option<Bandwidth>,
 }
 
@@ -102,6 +107,8 @@ impl Westwood {
             halved: false,
             rtt: None,
             sample: None,
+            last_ack: 0,
+            drained: false,
             bandwidth: None,
         };
         Classic::new(start, response).with_abe(params)
@@ -118,6 +125,12 @@ impl Westwood {
         });
     }
 
+    /// Whether the application has limited the sender since the last ACK: it did not use its window, or was idle.
+    fn is_limited(&self, flow: &Flow) -> bool {
+        let idle = self.drained && self.rtt.is_some_and(|rtt| flow.now - self.last_ack > 2 * rtt);
+        idle || !(flow.cwnd_limited || flow.in_recovery)
+    }
+
     /// BWE RTTmin, segments.
     fn capacity(&self, min_rtt: Option<Nanos>) -> Option<f64> {
         Some(self.bandwidth?.filtered * seconds(min_rtt?))
@@ -128,6 +141,11 @@ impl Response for Westwood {
     #[inline]
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
         self.rtt = ack.rtt.or(self.rtt);
+        if self.is_limited(flow) {
+            self.sample = None;
+        }
+        self.last_ack = flow.now;
+        self.drained = flow.flight_size == 0;
         let (began, delivered) = *self.sample.get_or_insert((flow.now, flow.delivered));
         let elapsed = flow.now - began;
         if self.rtt.is_some_and(|rtt| elapsed > rtt.max(self.min_interval)) {
@@ -208,7 +226,8 @@ mod tests {
             windows(&mut cc, &mut flow, rtt_ms, &[80]);
             assert!((bandwidth(&cc) - 1000.0).abs() < 1e-9, "{rtt_ms} ms");
         }
-        let (mut cc, mut flow) = (Westwood::controller(&Params::defaults(&WESTWOOD), 100.0), FLOW);
+        let mut cc = Westwood::controller(&Params::defaults(&WESTWOOD), 100.0);
+        let mut flow = Flow { flight_size: 1, ..FLOW };
         for ms in [0, 50, 51] {
             flow.now = ms * MILLISECOND;
             assert_eq!(cc.response.bandwidth, None);
@@ -259,5 +278,26 @@ mod tests {
         assert_eq!(cc.cwnd(), 50.0);
         sender.ack(&mut cc, 100.0);
         assert_eq!(cc.cwnd(), 50.02);
+    }
+
+    /// 1000 segments/s stay the estimate of a sender that is limited to 125/s for 0.8 s, or idle for 0.8 s, and full again for an RTT.
+    #[test]
+    fn limited_senders_give_no_samples() {
+        for idle in [false, true] {
+            let (mut cc, mut flow) = (Westwood::controller(&Params::defaults(&WESTWOOD), 100.0), FLOW);
+            windows(&mut cc, &mut flow, 79, &[1, 80]);
+            if idle {
+                cc.on_ack(&Flow { flight_size: 0, ..flow }, &Ack::of(0, 0.0));
+                flow.now += 800 * MILLISECOND;
+            } else {
+                flow.cwnd_limited = false;
+                windows(&mut cc, &mut flow, 79, &[10; 10]);
+                flow.cwnd_limited = true;
+            }
+            flow.flight_size = 79;
+            cc.on_ack(&flow, &Ack::of(1, 1.0));
+            windows(&mut cc, &mut flow, 79, &[80]);
+            assert_eq!(bandwidth(&cc), 1000.0, "{idle}");
+        }
     }
 }
