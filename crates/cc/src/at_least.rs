@@ -87,6 +87,10 @@ impl<C: CongestionControl> CongestionControl for AtLeast<C> {
         self.policy.on_restart(cwnd, ssthresh);
     }
 
+    fn on_limit(&mut self, cwnd: f64) {
+        self.policy.on_limit(cwnd);
+    }
+
     fn fault(&self) -> Option<&dyn Display> {
         self.policy.fault()
     }

@@ -113,6 +113,12 @@ pub trait CongestionControl {
     /// the threshold `ssthresh` segments from now on (RFC 5681 section 4.1). Algorithms that model the path keep theirs.
     fn on_restart(&mut self, _cwnd: f64, _ssthresh: f64) {}
 
+    /// Upper limit of the growth of a window that the sender does not use: the window is `cwnd` segments from now on
+    /// (draft-ietf-ccwg-ratelimited-increase, section 3). BBR observes the limit in Startup.
+    fn on_limit(&mut self, cwnd: f64) {
+        self.on_restart(cwnd, self.ssthresh());
+    }
+
     /// Failure that ends the run, if there is one. For algorithms that call code which may fail.
     fn fault(&self) -> Option<&dyn Display> {
         None

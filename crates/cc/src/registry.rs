@@ -95,6 +95,9 @@ macro_rules! algorithms {
             fn on_restart(&mut self, cwnd: f64, ssthresh: f64) {
                 match self { $(Controller::$variant(c) => c.on_restart(cwnd, ssthresh),)+ }
             }
+            fn on_limit(&mut self, cwnd: f64) {
+                match self { $(Controller::$variant(c) => c.on_limit(cwnd),)+ }
+            }
             fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Controller::$variant(c) => c.inspect(visit),)+ }
             }

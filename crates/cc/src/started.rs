@@ -236,6 +236,11 @@ impl<C: CongestionControl> CongestionControl for Started<C> {
         self.policy.on_restart(cwnd, ssthresh);
     }
 
+    /// A limit is no restart: SEARCH keeps its bins.
+    fn on_limit(&mut self, cwnd: f64) {
+        self.policy.on_limit(cwnd);
+    }
+
     fn fault(&self) -> Option<&dyn Display> {
         self.policy.fault()
     }

@@ -138,6 +138,32 @@ fn validated_growth_holds_where_the_receiver_limits_a_bulk_flow() {
     assert!(finite.flows[0].completion_s < 1.0, "{}", finite.flows[0].completion_s);
 }
 
+/// Largest window and flight size in Startup: an application of 6 Mbit/s leaves most of the path unused.
+fn startup(algorithm: &str, keys: &str) -> (f64, f64) {
+    let flow = format!("algorithm = \"{algorithm}\"\n{keys}\nsource = {{ frames = \"25/s\", size = \"30 kB\" }}");
+    let report = simulate("duration = \"1 s\"\nseries_interval = \"20 us\"", "50 Mbit/s", &flow);
+    let most = |name| {
+        let (_, values) = report.flow_series.columns.iter().find(|(key, _)| *key == name).expect("a column");
+        values.iter().copied().fold(0.0, f64::max)
+    };
+    (most("cwnd_packets"), most("in_flight_packets"))
+}
+
+/// draft-ietf-ccwg-ratelimited-increase, section 3: a rate-based algorithm in Startup grows its window to twice the largest flight. Without
+/// the rule, the aggregation that BBR measures in bursts of ACKs raises it further.
+#[test]
+fn validated_growth_limits_the_window_of_bbr_in_startup() {
+    for algorithm in ["bbr", "bbr3"] {
+        for transport in ["tcp", "quic"] {
+            let keys = format!("transport = \"{transport}\"");
+            let (free, flight) = startup(algorithm, &keys);
+            assert!(free > 2.05 * flight, "{algorithm} {transport}: {free} {flight}");
+            let (window, flight) = startup(algorithm, &format!("{keys}\ngrowth = \"validated\""));
+            assert!(window <= 2.0 * flight && window > flight, "{algorithm} {transport}: {window} {flight}");
+        }
+    }
+}
+
 /// A flow that stops has sent everything that was written, and its life ends.
 #[test]
 fn a_source_stops_with_its_flow() {

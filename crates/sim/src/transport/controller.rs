@@ -172,6 +172,10 @@ impl CongestionControl for Controller {
         dispatched!(self, cc => cc.on_restart(cwnd, ssthresh));
     }
 
+    fn on_limit(&mut self, cwnd: f64) {
+        dispatched!(self, cc => cc.on_limit(cwnd));
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         dispatched!(self, cc => cc.inspect(visit));
     }

@@ -10,8 +10,9 @@
 //! - Flight size is all data not yet acknowledged cumulatively, as in RFC 5681. It is noted after each attempt to send.
 //! - While a loss is repaired, the ACK that passes the limit keeps the whole of its increase. Later ones add nothing.
 //! - An undone reduction restores the window, whatever the limit.
-//! - **BBR** is not limited. The draft requires of rate-based algorithms that their sustained rate does not exceed what the rule permits; BBR
-//!   has its own rules for samples of limited senders.
+//! - **Rate-based algorithms** (BBR) must limit their sustained rate to what the rule permits. In Startup their window grows to at most
+//!   2 · maxFS, or to the initial window if that is larger. Later no limit is needed: the rate is at most a quarter above a measured
+//!   delivery rate, and thus above what a flight has carried in a round trip. Startup would double that.
 
 use super::validation::Windows;
 
@@ -37,14 +38,24 @@ pub struct MaxFlight {
     cwnd: f64,
     /// Nothing was lost or suspected at the last update.
     open: bool,
-    /// The algorithm adds one segment per round trip in congestion avoidance.
-    additive: bool,
+    response: Response,
+}
+
+/// Growth by which an algorithm answers a round trip without congestion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Response {
+    /// One segment per round trip in congestion avoidance.
+    Additive,
+    /// That of a window in Startup, which grows up to this initial window in any case.
+    RateBased(f64),
+    /// Any other.
+    Other,
 }
 
 impl MaxFlight {
     /// Initial value of a connection with this initial window.
-    pub fn new(initial_window: f64, additive: bool) -> MaxFlight {
-        MaxFlight { most: initial_window, cwnd: initial_window, open: true, additive }
+    pub fn new(initial_window: f64, response: Response) -> MaxFlight {
+        MaxFlight { most: initial_window, cwnd: initial_window, open: true, response }
     }
 
     /// Takes note of the flight size and the windows after an attempt to send.
@@ -58,10 +69,11 @@ impl MaxFlight {
 
     /// Largest window that growth may reach.
     fn limit(&self, windows: Windows) -> f64 {
-        match self.additive {
+        match self.response {
+            Response::RateBased(initial_window) => initial_window.max(2.0 * self.most),
             _ if windows.cwnd < windows.ssthresh => 2.0 * self.most,
-            true => self.most + 1.0,
-            false => 1.5 * self.most,
+            Response::Additive => self.most + 1.0,
+            Response::Other => 1.5 * self.most,
         }
     }
 
@@ -70,11 +82,11 @@ impl MaxFlight {
         windows.cwnd < self.limit(windows)
     }
 
-    /// Window of a sender whose last ACK has raised it above the limit.
-    pub fn capped(&self, windows: Windows) -> Option<Windows> {
+    /// Congestion window of a sender whose last ACK has raised it above the limit.
+    pub fn capped(&self, windows: Windows) -> Option<f64> {
         let before = Windows { cwnd: self.cwnd, ..windows };
         let cwnd = self.cwnd.max(self.limit(before));
-        (self.open && windows.cwnd > cwnd).then_some(Windows { cwnd, ..windows })
+        (self.open && windows.cwnd > cwnd).then_some(cwnd)
     }
 }
 
@@ -95,7 +107,7 @@ mod tests {
             for _ in 0..flight {
                 if max.permits_growth(*at) {
                     at.cwnd += gain(at.cwnd);
-                    *at = max.capped(*at).unwrap_or(*at);
+                    at.cwnd = max.capped(*at).unwrap_or(at.cwnd);
                 }
                 max.update(0, *at, true);
             }
@@ -107,7 +119,7 @@ mod tests {
     /// Appendix A of the draft: rounds of 4, 8, 4, and 20 segments from an initial window of 10.
     #[test]
     fn slow_start_grows_to_twice_the_largest_flight() {
-        let (mut max, mut at) = (MaxFlight::new(10.0, true), windows(10.0, f64::INFINITY));
+        let (mut max, mut at) = (MaxFlight::new(10.0, Response::Additive), windows(10.0, f64::INFINITY));
         assert_eq!(rounds(&mut max, &mut at, &[4, 8, 4, 20], |_| 1.0), [14.0, 20.0, 20.0, 40.0]);
         assert_eq!(max.most, 20.0);
     }
@@ -115,14 +127,14 @@ mod tests {
     /// Section 3.1 of the draft: 10 segments, then 4.
     #[test]
     fn a_sender_that_pauses_stays_at_twice_its_flight() {
-        let (mut max, mut at) = (MaxFlight::new(10.0, true), windows(10.0, f64::INFINITY));
+        let (mut max, mut at) = (MaxFlight::new(10.0, Response::Additive), windows(10.0, f64::INFINITY));
         assert_eq!(rounds(&mut max, &mut at, &[10, 4], |_| 1.0), [20.0, 20.0]);
     }
 
     /// Congestion avoidance at 20 with 5 in flight: 21 at most. After a loss the window is 10 and maxFS 0: flights of 4 permit nothing.
     #[test]
     fn congestion_avoidance_grows_by_one_segment_beyond_the_largest_flight() {
-        let (mut max, mut at) = (MaxFlight::new(20.0, true), windows(20.0, 10.0));
+        let (mut max, mut at) = (MaxFlight::new(20.0, Response::Additive), windows(20.0, 10.0));
         let seen = rounds(&mut max, &mut at, &[5; 40], |cwnd| 1.0 / cwnd);
         assert!(seen[0] > 20.0 && seen.iter().all(|&cwnd| cwnd <= 21.0), "{seen:?}");
         assert_eq!(at.cwnd, 21.0);
@@ -134,8 +146,16 @@ mod tests {
 
     #[test]
     fn an_undone_reduction_is_not_limited() {
-        let mut max = MaxFlight::new(20.0, true);
+        let mut max = MaxFlight::new(20.0, Response::Additive);
         max.update(4, windows(10.0, 10.0), false);
         assert_eq!(max.capped(windows(20.0, 40.0)), None);
+    }
+
+    /// Flights of 4 after a reduction permit a window of 8; Startup may grow to the initial window of 10, and flights of 6 permit 12.
+    #[test]
+    fn a_window_in_startup_grows_to_the_initial_window_in_any_case() {
+        let (mut max, mut at) = (MaxFlight::new(10.0, Response::RateBased(10.0)), windows(5.0, f64::INFINITY));
+        max.update(0, at, true);
+        assert_eq!(rounds(&mut max, &mut at, &[4, 4, 4, 6], |_| 1.0), [9.0, 10.0, 10.0, 12.0]);
     }
 }

@@ -298,6 +298,11 @@ impl CongestionControl for Any {
         self.tell(now, |policy| policy.on_restart(cwnd, ssthresh));
     }
 
+    fn on_limit(&mut self, cwnd: f64) {
+        let now = self.watch.as_ref().map_or(0, |watch| watch.guard.now);
+        self.tell(now, |policy| policy.on_limit(cwnd));
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         let Some(watch) = &self.watch else { return self.policy.inspect(visit) };
         // The names it first showed, whatever it shows now: columns have no others.

@@ -122,10 +122,12 @@ impl Validation {
 
     /// Windows of a sender after an ACK or a timer, before it sends, if the rules change them.
     pub fn after_event(&mut self, moment: &Moment) -> Option<Windows> {
-        let capped = self.max_flight.and_then(|max| max.capped(moment.windows));
-        let windows = capped.unwrap_or(moment.windows);
-        let lowered = self.pipe_ack.as_mut().and_then(|pipe| pipe.update(&Moment { windows, ..*moment }));
-        lowered.or(capped)
+        self.pipe_ack.as_mut().and_then(|pipe| pipe.update(moment))
+    }
+
+    /// Congestion window of a sender whose last ACK has raised it above the limit of its growth.
+    pub fn capped(&self, windows: Windows) -> Option<f64> {
+        self.max_flight.and_then(|max| max.capped(windows))
     }
 
     /// Heap memory in bytes.

@@ -279,6 +279,13 @@ impl CongestionControl for Bbr {
         self.leave_recovery();
     }
 
+    /// Later states need no limit: their rate is at most a quarter above a measured delivery rate.
+    fn on_limit(&mut self, cwnd: f64) {
+        if self.phase == BbrPhase::Startup {
+            self.cwnd = self.cwnd.min(cwnd);
+        }
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         let bits = 8.0 * f64::from(self.segment_bytes);
         let phase = match self.phase {

@@ -506,6 +506,13 @@ impl<R: Bbr3Rules> CongestionControl for Bbr3<R> {
         self.handle_spurious_loss();
     }
 
+    /// Later states need no limit: their rate is at most a quarter above a measured delivery rate.
+    fn on_limit(&mut self, cwnd: f64) {
+        if self.phase == Bbr3Phase::Startup {
+            self.cwnd = self.cwnd.min(cwnd);
+        }
+    }
+
     fn fault(&self) -> Option<&dyn Display> {
         self.rules.fault()
     }

@@ -9,12 +9,13 @@ pub mod units;
 
 use crate::rng::Rng;
 use crate::scenario::{self, FlowGroup, Tcp};
-use crate::transport::growth::{Growth, MaxFlight};
+use crate::transport::growth::{Growth, MaxFlight, Response};
 use crate::transport::validation::Validation;
 use crate::window::Window;
 use client::Client;
 use frames::Frames;
 use fullpipe_cc::Nanos;
+use fullpipe_cc::params::Group;
 use paced::{OnOff, Ticks};
 use player::Player;
 use units::{FrameDelays, Unit, Units};
@@ -221,8 +222,13 @@ impl Source {
 
 /// Record of the largest flight size, if growth depends on it.
 fn max_flight(tcp: &Tcp) -> Option<MaxFlight> {
-    let additive = matches!(tcp.algorithm.name.as_str(), "reno" | "newreno");
-    (tcp.growth == Growth::Validated).then(|| MaxFlight::new(tcp.initial_window.into(), additive))
+    let initial_window = f64::from(tcp.initial_window);
+    let response = match tcp.algorithm.name.as_str() {
+        "reno" | "newreno" => Response::Additive,
+        _ if tcp.algorithm.info().is_some_and(|info| info.group == Group::Model) => Response::RateBased(initial_window),
+        _ => Response::Other,
+    };
+    (tcp.growth == Growth::Validated).then(|| MaxFlight::new(initial_window, response))
 }
 
 /// Time in which a sender has nothing to send, while window and pacer permit a packet and no loss is unrepaired.

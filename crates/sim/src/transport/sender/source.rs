@@ -44,6 +44,10 @@ impl<P: Policy> Sender<P> {
         if !validation.looks_at_events() {
             return;
         }
+        if let Some(cwnd) = validation.capped(self.windows()) {
+            self.cc.on_limit(cwnd);
+            self.cwnd = self.cc.cwnd();
+        }
         let moment = Moment {
             now,
             una: self.progress.una,
