@@ -87,3 +87,100 @@ def test_a_cubic_that_takes_each_empty_flight_for_idle_stays_at_its_minimum(seed
     assert window == 2
     completion, _ = lossy_start(0, seed)
     assert completion < 6
+
+
+def flow_of(algorithm: dict[str, Any], link: dict[str, Any], duration: str, **keys: Any) -> fullpipe.Result:
+    """A run of one flow alone, whose packets have 1500 bytes."""
+    flow = {"algorithm": algorithm, **keys}
+    scenario = Scenario(
+        duration=duration, packet_size=1500, series_interval="10 ms", links=[{"name": "l", **link}], flows=[flow]
+    )
+    return fullpipe.run(scenario)
+
+
+def windows_of(result: fullpipe.Result) -> list[float]:
+    found: list[float] = result.series["cwnd_packets"].to_pylist()
+    return found
+
+
+def turns(fault: float) -> float:
+    """MiB that arrive in 60 turns of 12 ms, in each of which the application writes 512 kB. The first turn writes a
+    packet. Between turns the event loop takes no ACKs.
+    """
+    link = {"rate": "1 Gbit/s", "delay": "50 us", "buffer": "unlimited", "reverse": {"aggregation": "12 ms"}}
+    source = {"frames": f"{1000 / 12:.6f}/s", "size": "512 kB", "key_size": "1 kB", "key_every": 1_000_000}
+    result = flow_of(named("limited.py:EmptyDrain", fault), link, "720 ms", source=source, pacing="off", handshake=True)
+    return float(result.figures()["arrived_packets"]) * 1500 / 2**20
+
+
+def test_a_startup_that_limited_rounds_end_sends_four_packets_in_each_turn() -> None:
+    """oven-sh/bun#37455 reports 0.41 to 0.5 MiB, and 7.1 to 13 MiB without the fault. Four packets in each of at most
+    60 turns are 0.34 MiB.
+    """
+    assert 0.2 < turns(1) <= 0.5
+    assert turns(0) >= 4
+
+
+def test_a_startup_that_admits_no_limited_sample_counts_all_acknowledged_bytes() -> None:
+    """quinn-rs/quinn#2798: 1 Mbit/s for 60 s are 7.5 MB, or 5000 packets, less those of ProbeRTT. The BDP of
+    50 Mbit/s and 40 ms is 167 packets, and three are 500.
+    """
+    link = {"rate": "50 Mbit/s", "delay": "20 ms", "buffer": "1 BDP"}
+    wrong, right = (
+        windows_of(flow_of(named("bbr.py", fault), link, "60 s", source={"rate": "1 Mbit/s"}))[-1] for fault in (23, 0)
+    )
+    assert wrong == pytest.approx(5000, rel=0.05)
+    assert right <= 500
+
+
+def test_a_receive_window_does_not_let_the_window_grow_without_end() -> None:
+    """private-octopus/picoquic#873: a receive window of 55 packets is a third of the BDP of 167. Twice the largest
+    flight is 110 packets.
+    """
+    link = {"rate": "50 Mbit/s", "delay": "20 ms", "buffer": "1 BDP"}
+    for fault, low, high in ((1, 5000, math.inf), (0, 55, 110)):
+        algorithm = named("limited.py:Unbounded", fault)
+        assert low <= windows_of(flow_of(algorithm, link, "10 s", max_window=55))[-1] <= high
+
+
+def test_pacing_is_no_limit_of_the_application_and_an_unused_window_does_not_grow() -> None:
+    """mozilla/neqo#3640: a paced bulk flow has less than a window in flight, and its window froze. #3753 was the
+    opposite: 3 packets in each round trip let a window of 10 packets grow.
+    """
+    fast = {"rate": "1 Gbit/s", "delay": "50 ms", "buffer": "unlimited"}
+    frozen, grown = (windows_of(flow_of(named("newreno.py", fault), fast, "1 s", pacing="on")) for fault in (12, 0))
+    assert set(frozen) == {2}
+    assert grown[-1] > 500
+    small = {"rate": f"{3 * 1500 * 8 / 0.1:.0f} bit/s"}
+    grown, kept = (
+        windows_of(flow_of(named("quic.py:NewReno", fault), fast, "5 s", transport="quic", source=small))
+        for fault in (10, 0)
+    )
+    assert grown[-1] > 100
+    assert kept[-1] == kept[0]
+
+
+def test_a_packet_counts_before_the_test_of_the_window() -> None:
+    """mozilla/neqo#3963: bursts above the window into an empty pipe. Each burst doubles the window. It stays if
+    the test comes before the packet counts.
+    """
+    link = {"rate": "1 Gbit/s", "delay": "50 ms", "buffer": "unlimited"}
+    source = {"on": "1 ms", "off": "299 ms", "rate": "unlimited"}
+    frozen, doubled = (
+        windows_of(flow_of(named("paused.py", fault), link, "1.15 s", source=source, pacing="off")) for fault in (6, 0)
+    )
+    assert set(frozen) == {2}
+    assert doubled[-1] >= 16
+
+
+def test_a_limited_sample_does_not_replace_a_larger_one() -> None:
+    """private-octopus/picoquic#1547: 6.25 MB at once, 1 kB in each of 2624 frames, and 6.25 MB again, after 21 s."""
+    link = {"rate": "50 Mbit/s", "delay": "20 ms", "buffer": "1 BDP"}
+    source = {"frames": "125/s", "size": "1 kB", "key_size": "6.25 MB", "key_every": 2625}
+    rates = []
+    for fault in (24, 0):
+        flow = {"algorithm": named("bbr.py", fault), "source": source}
+        scenario = Scenario(duration="22.1 s", warmup="21.1 s", links=[{"name": "l", **link}], flows=[flow])
+        rates.append(fullpipe.run(scenario).figures()["goodput_bps"] / 1e6)
+    assert rates[0] < 15
+    assert rates[1] > 40

@@ -204,6 +204,31 @@ def test_a_rule_of_rate_limited_increase_fails_on_its_fault(fault: int) -> None:
     assert verdict("ratelimited", f"L{fault}", {"name": quic("Validated"), "fault": fault}) == FAIL
 
 
+@cache
+def paused() -> str:
+    found = as_algorithm(str(ROOT / "examples/museum/paused.py"))
+    assert isinstance(found, str)
+    return found
+
+
+@pytest.mark.parametrize("fault", range(1, 8))
+def test_a_rule_of_limited_senders_fails_on_its_fault(fault: int) -> None:
+    assert verdict("limited", f"A{fault}", {"name": paused(), "fault": fault}) == FAIL
+
+
+def test_a_sender_that_follows_the_rules_of_limited_senders_passes() -> None:
+    found = fullpipe.conform(paused(), rules="limited")
+    verdicts = {each.rule.id: each.verdict for each in found.rules}
+    assert verdicts == {**dict.fromkeys((f"A{i}" for i in range(1, 8)), PASS), "A8": FAIL}
+    assert verdict("limited", "A8", "ledbat") == PASS  # RFC 6817 alone has this rule
+
+
+@pytest.mark.parametrize("name", ["htcp", "illinois", "compound", "westwood"])
+@pytest.mark.parametrize("rule", ["A3", "A4"])
+def test_clocks_and_estimates_stop_while_the_application_limits_the_sender(name: str, rule: str) -> None:
+    assert verdict("limited", rule, name) == PASS
+
+
 @pytest.mark.parametrize(("rules", "kind"), [("rfc9002", "NewReno"), ("ratelimited", "Validated")])
 def test_the_reference_controllers_of_quic_follow_every_rule(rules: str, kind: str) -> None:
     found = fullpipe.conform(quic(kind), rules=rules)

@@ -14,6 +14,7 @@ from fullpipe.engine.pool import check_stop
 from fullpipe.errors import InputError
 from fullpipe.experiments.conform.bbr import RULES as BBR
 from fullpipe.experiments.conform.harness import Curve, Harness, simulated_by
+from fullpipe.experiments.conform.limited import RULES as LIMITED
 from fullpipe.experiments.conform.ratelimited import RULES as RATE_LIMITED
 from fullpipe.experiments.conform.rfc9002 import RULES as RFC9002
 from fullpipe.experiments.conform.rfc9438 import RULES as RFC9438
@@ -26,7 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Conformance", "conform"]
 
-RULES: Mapping[str, Sequence[Rule]] = {"rfc9438": RFC9438, "rfc9002": RFC9002, "bbr": BBR, "ratelimited": RATE_LIMITED}
+RULES: Mapping[str, Sequence[Rule]] = {
+    "rfc9438": RFC9438,
+    "rfc9002": RFC9002,
+    "bbr": BBR,
+    "ratelimited": RATE_LIMITED,
+    "limited": LIMITED,
+}
 """Rules by the name of their source."""
 
 
@@ -44,7 +51,7 @@ def conform(
 
     Args:
         controller: Name, table such as ``{"name": "cubic", "beta": 0.8}``, declared class, or file as for `evaluate`.
-        rules: "rfc9438", "rfc9002", "bbr", or "ratelimited".
+        rules: "rfc9438", "rfc9002", "bbr", "ratelimited", or "limited".
         rule: Only this rule, by its id. The result then has the windows of its runs.
         program: Program with further controllers, such as ``fullpipe-quic``, that runs the scenarios; None for the
             simulator in this process.
