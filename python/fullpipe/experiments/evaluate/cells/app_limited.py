@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from fullpipe.experiments.evaluate.cell import STANDARD, Cell, Metric, Setting
+from fullpipe.experiments.evaluate.cell import ALWAYS, Cell, Metric, Setting
 from fullpipe.experiments.evaluate.measure import OF_APPLICATION
 from fullpipe.experiments.evaluate.preset import STANDARDS, Party, Tree, dumbbell, flows
 from fullpipe.experiments.evaluate.rules import LESS, LOSS, MORE
@@ -69,7 +69,7 @@ def settings() -> list[Setting]:
         }
         for case, tree in cases.items():
             without = [*OTHER_METRICS[name], *([] if case == "with bulk CUBIC" else [BULK])]
-            found.append(Setting(f"{name}, {case}", tree, STANDARD, without=without))
+            found.append(Setting(f"{name}, {case}", tree, ALWAYS, without=without))
     return found
 
 
