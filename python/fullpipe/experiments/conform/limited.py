@@ -41,7 +41,7 @@ def bulk(harness: Harness, duration_s: float, losses: tuple[float, ...] = ()) ->
     bursts = [(at_s, RTT_S / 4) for at_s in (FIRST_LOSS_S, *losses)]
     series = harness.losses(RTT_S, bursts, duration_s, **RATE)
     if series.has("phase", "bw_bps"):
-        raise Skip("a controller with a model of the path has rules of its own: --rules bbr")
+        raise Skip("a controller with a model of the path conflicts with these rules: try --rules bbr")
     return series
 
 
