@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import time
 from typing import Any
 
 import pytest
@@ -149,3 +151,17 @@ def test_users_share_a_link_without_stalls() -> None:
     assert video["rebuffer_ratio"] < 0.01
     assert 1.0e6 < video["mean_bitrate_bps"] < 2.5e6
     assert 0.02 < web["request_completion_s"] < 1.0
+
+
+@pytest.mark.slow
+def test_a_thousand_users_run_faster_than_real_time_in_little_memory() -> None:
+    """1 Gbit/s for 60 s: about 5 s of CPU time and 100 MB. The limits are those of real time, and 1 GB."""
+    scenario = fullpipe.Scenario.from_dict(mix(60, 1000))
+    begin_s = time.process_time()
+    result = fullpipe.run(scenario)
+    assert time.process_time() - begin_s < 60
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1_000_000
+    web, video = result.to_dict()["groups"]
+    assert result.to_dict()["links"][0]["utilization"] > 0.9
+    assert video["rebuffer_ratio"] < 0.01
+    assert web["request_completion_s"] < 1.0
