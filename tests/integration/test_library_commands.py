@@ -1,4 +1,4 @@
-"""A controller in a shared library, in every command, on this machine and on a Dask cluster."""
+"""A controller in a shared library, in C and in Rust, in every command, on this machine and on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from conftest import PROGRAM, SMALL
+import fullpipe
+from conftest import PROGRAM, ROOT, SMALL
+from fullpipe.engine import simulator
 from test_cluster import scheduler, worker
 from test_packet_library import compiled
 
 __all__ = ["scheduler"]
-
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
 Command = Callable[..., Any]
 
@@ -34,11 +34,41 @@ mine = "./libaimd.so:c-aimd"
 """
 
 
+def built(folder: Path, *changes: tuple[str, str]) -> Path:
+    """The library of the template in Rust, with changes."""
+    source = ROOT / "examples/packet-controller"
+    template = folder / "template"
+    shutil.copytree(source, template, ignore=shutil.ignore_patterns("target"))
+    manifest = template / "Cargo.toml"
+    manifest.write_text(manifest.read_text().replace("../../crates", str(ROOT / "crates")))
+    code = template / "src/lib.rs"
+    text = code.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    code.write_text(text)
+    build = ["cargo", "build", "--quiet", "--offline", "--target-dir", str(folder / "target")]
+    subprocess.run(build, cwd=template, check=True, timeout=600)
+    return Path(shutil.copy(folder / "target/debug/libpacket_controller.so", folder / "libaimd.so"))
+
+
+@pytest.fixture(scope="module", params=["c", "rust"])
+def language(request: pytest.FixtureRequest) -> str:
+    """Language of the library."""
+    tool = {"c": "cc", "rust": "cargo"}[request.param]
+    if shutil.which(tool) is None:
+        pytest.skip(f"needs {tool}")
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, language: str) -> Path:
     """Folder with the library and scenarios."""
     found = tmp_path_factory.mktemp("library")
-    compiled(found)
+    if language == "c":
+        compiled(found)
+    else:
+        built(found, ('c"rust-aimd"', 'c"c-aimd"'))
     small = SMALL.replace('"20 s"', '"8 s"').replace('"5 s"', '"1 s"')
     (found / "small.toml").write_text(small)
     (found / "named.toml").write_text(small.replace('"newreno"', '"c-aimd"'))
@@ -62,6 +92,7 @@ def command(folder: Path) -> Command:
 
 
 LIBRARY = "./libaimd.so:c-aimd"
+"""The library; in Rust the controller has the name of that in C."""
 
 
 def test_run(command: Command) -> None:
@@ -127,3 +158,34 @@ def test_every_experiment_on_a_cluster(scheduler: str, command: Command, tmp_pat
         checks = command("check", "suite.toml", *dask)["checks"]
         assert {each["id"]: each["verdict"] for each in checks}["goodput"] == "ok"
         assert command("evaluate", LIBRARY, "--only", "shallow", "--seeds", "2", *dask)["algorithm"] == "c-aimd"
+
+
+FAULTS = {
+    "crash": ("let bytes: u64", "unsafe { (8 as *mut u64).write_volatile(1) }; let bytes: u64", "ended by SIGSEGV"),
+    "panic": ("let bytes: u64", 'panic!("no window"); let bytes: u64', "ended by SIGABRT"),
+    "loop": ("let bytes: u64", "while std::hint::black_box(true) {} let bytes: u64", "has not returned for 1 s"),
+    "window": ("        self.window\n", "        self.window % 20_000\n", "returned window "),
+    "rate": (
+        "    fn on_packets_acked",
+        "    fn pacing_rate_bytes_per_s(&self) -> Option<f64> {\n        Some(f64::NAN)\n    }\n\n    fn on_packets_acked",
+        "returned pacing rate -inf after create",
+    ),
+}
+"""Changes of the code, and what the message says."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_of_a_library_in_rust_is_named_and_other_runs_are_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    *change, said = FAULTS[fault]
+    library = built(tmp_path, (change[0], change[1]))
+    monkeypatch.setattr(simulator, "MOST_SILENT_S", 1.0)
+    (tmp_path / "small.toml").write_text(SMALL)
+    found = fullpipe.compare(tmp_path / "small.toml", [f"{library}:rust-aimd", "newreno"], seeds=2, workers=2)
+    assert (found.failed, found.runs.num_rows) == (2, 4)
+    errors = found.runs["error"].to_pylist()
+    assert all("rust-aimd" in error and said in error for error in errors[:2]), errors
+    assert errors[2:] == [None, None]

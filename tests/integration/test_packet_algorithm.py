@@ -210,6 +210,40 @@ def test_path_mtu_events_of_a_class() -> None:
     assert losses == []
 
 
+@pytest.mark.parametrize(("ect", "codepoint"), [(0, 2), (1, 1), (None, 0)])
+def test_packets_carry_the_codepoint_of_a_class(ect: int | None, codepoint: int) -> None:
+    seen = set()
+
+    @fullpipe.packet_algorithm(f"marked-{ect}")
+    class Marked:
+        def window_bytes(self) -> int:
+            return 14720
+
+        def on_packets_acked(self, path: Any, acked: Any, rtt: Any) -> None: ...
+
+        def on_packets_lost(self, path: Any, lost: Any, persistent: bool) -> None: ...
+
+        def on_packet_sent(self, path: Any, packet: Any) -> None:
+            seen.add(packet.ecn)
+
+        def ect(self) -> int | None:
+            return ect
+
+    flow = {"algorithm": f"marked-{ect}", "transport": "quic"}
+    fullpipe.run(Scenario(**NETWORK, flows=[flow]))
+    assert seen == {codepoint}
+    seen.clear()
+    fullpipe.run(Scenario(**NETWORK, flows=[{**flow, "ecn": "off"}]))
+    assert seen == {0}
+
+
+def test_a_wrong_codepoint_is_refused() -> None:
+    names = ("window_bytes", "on_packets_acked", "on_packets_lost", "ect")
+    kind = type("Wrong", (), dict.fromkeys(names, lambda self, *_: 2))
+    with pytest.raises(InputError, match="ect must return None, 0, or 1, got 2"):
+        fullpipe.packet_algorithm("wrong-codepoint")(kind)
+
+
 def test_a_misspelt_method_is_refused() -> None:
     names = ("window_bytes", "on_packets_acked", "on_packets_lost", "on_packet_send")
     kind = type("Misspelt", (), dict.fromkeys(names, lambda self, *_: 14720))

@@ -174,3 +174,35 @@ def test_faults_of_a_library_are_named(library: Path, tmp_path: Path) -> None:
         source.write_text(SOURCE.read_text().replace(text, changed).replace("static int acked", "int acked"))
         with pytest.raises(InputError, match=fault):
             arguments.load_algorithms(str(compiled(tmp_path / fault.replace(" ", "-"), source)))
+
+
+ECT = """
+static int codepoint(void *state)
+{
+	(void)state;
+	return CODEPOINT;
+}
+
+static const struct fullpipe_packet_control control = {
+	.ect = codepoint,
+"""
+
+
+def test_codepoint_of_a_library_holds_unless_the_scenario_has_one(tmp_path: Path) -> None:
+    def ecn(codepoint: int, **keys: Any) -> tuple[str, int]:
+        name = f"ect-{codepoint % 256}"
+        text = SOURCE.read_text().replace("static const struct fullpipe_packet_control control = {", ECT)
+        source = tmp_path / f"{name}.c"
+        source.write_text(text.replace("CODEPOINT", str(codepoint)).replace('"c-aimd"', f'"{name}"'))
+        algorithm = arguments.load_algorithms(str(compiled(tmp_path / name, source)))
+        (group,) = Scenario(**NETWORK, flows=[{"algorithm": algorithm, **keys}]).resolved().to_dict()["flows"]
+        return group["ecn"], group["ect"]
+
+    for transport in ("tcp", "quic"):
+        assert ecn(1, transport=transport) == ("accurate", 1)
+        assert ecn(0, transport=transport) == ("accurate", 0)
+        assert ecn(-1, transport=transport) == ("off", 0)
+    assert ecn(1, ect=0) == ("accurate", 0)
+    assert ecn(1, ecn="off") == ("off", 0)
+    with pytest.raises(InputError, match=r"ect of controller \"ect-2\" must return -1, 0, or 1, got 2"):
+        ecn(2)

@@ -47,8 +47,10 @@ pub fn from_factory<E: Endpoint>(factory: E, start: &fullpipe_cc::Start) -> Pack
 pub struct Control<C: CongestionController> {
     controller: C,
     rtt: RttEstimator,
-    /// Information of the controller about each packet in flight.
-    sent: BTreeMap<u64, C::PacketInfo>,
+    /// Size of each packet in flight, and information of the controller about it.
+    sent: BTreeMap<u64, (u64, C::PacketInfo)>,
+    /// Bytes discarded, of packets that are still in `sent`.
+    discarded: u64,
     announced: Announced,
     random: Random,
 }
@@ -65,8 +67,19 @@ impl<C: CongestionController> Control<C> {
             controller: controller(factory, u16::try_from(datagram).unwrap_or(u16::MAX)),
             rtt: estimator(rtt),
             sent: BTreeMap::new(),
+            discarded: 0,
             announced: Announced::default(),
             random: Random::new(seed),
+        }
+    }
+}
+
+impl<C: CongestionController> Control<C> {
+    /// Removes discarded packets. Once an ACK is handled, they are the oldest in flight, because detection settles all older ones.
+    fn forget(&mut self) {
+        while self.discarded > 0 {
+            let bytes = self.sent.pop_first().map_or(u64::MAX, |(_, (bytes, _))| bytes);
+            self.discarded = self.discarded.saturating_sub(bytes);
         }
     }
 }
@@ -90,7 +103,7 @@ impl<C: CongestionController> PacketControl for Control<C> {
         let limited = Some(path.app_limited);
         let Control { controller, rtt, announced, .. } = self;
         let info = controller.on_packet_sent(at(path.now), sent.bytes as usize, limited, rtt, announced);
-        self.sent.insert(sent.number, info);
+        self.sent.insert(sent.number, (sent.bytes, info));
     }
 
     fn on_packets_acked(&mut self, path: &Path, acked: &[Acked], rtt: Option<Rtt>) {
@@ -102,8 +115,9 @@ impl<C: CongestionController> PacketControl for Control<C> {
         }
         for packet in acked {
             let info = self.sent.remove(&packet.sent.number);
-            newest = info.map(|info| (packet.sent.sent_at, info)).or(newest);
+            newest = info.map(|(_, info)| (packet.sent.sent_at, info)).or(newest);
         }
+        self.forget();
         if let Some((sent_at, info)) = newest {
             let bytes = acked.iter().map(|packet| packet.sent.bytes as usize).sum();
             let Control { controller, rtt, random, announced, .. } = self;
@@ -116,7 +130,7 @@ impl<C: CongestionController> PacketControl for Control<C> {
         for Lost { sent, .. } in lost {
             let is_new_burst = before.is_none_or(|before: u64| before + 1 != sent.number);
             before = Some(sent.number);
-            let Some(info) = self.sent.remove(&sent.number) else { continue };
+            let Some((_, info)) = self.sent.remove(&sent.number) else { continue };
             let (bytes, now) = (sent.bytes as u32, at(path.now));
             let Control { controller, random, announced, .. } = self;
             controller.on_packet_lost(bytes, info, persistent, is_new_burst, random, now, announced);
@@ -133,6 +147,7 @@ impl<C: CongestionController> PacketControl for Control<C> {
     }
 
     fn on_discarded(&mut self, _: &Path, bytes: u64) {
+        self.discarded += bytes;
         self.controller.on_packet_discarded(bytes as usize, &mut self.announced);
     }
 }
@@ -199,5 +214,27 @@ impl<F: Factory> PacketControl for Exported<F> {
 
     fn on_discarded(&mut self, path: &Path, bytes: u64) {
         self.control.on_discarded(path, bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use s2n_quic_core::recovery::cubic::builder::Builder;
+
+    /// A discarded packet is reported before the ACK that shows it (RFC 9002 section 6.1.1: three later packets have arrived).
+    #[test]
+    fn discarded_packets_are_forgotten() {
+        let mut control = Control::new(Builder::default().build(), 1000, None, 1);
+        let mut path = Path::default();
+        path.now = 1;
+        let packet = |number| Sent { number, bytes: 1000, sent_at: 1, ..Sent::default() };
+        (0..6).for_each(|number| control.on_packet_sent(&path, &packet(number)));
+        let acked = |number| Acked { sent: packet(number), acked_at: 1, rate: None };
+        control.on_packets_acked(&path, &[acked(0)], None);
+        control.on_discarded(&path, 1000);
+        control.on_packets_acked(&path, &[acked(2), acked(3), acked(4)], None);
+        assert_eq!(control.sent.keys().copied().collect::<Vec<_>>(), [5]);
+        assert_eq!(control.discarded, 0);
     }
 }

@@ -45,6 +45,7 @@ pub const fn table<C: Controller>() -> Table {
         marks_app_limited: Some(marks_app_limited::<C>),
         mtu: Some(mtu::<C>),
         discarded: Some(discarded::<C>),
+        ect: Some(ect::<C>),
     }
 }
 
@@ -175,7 +176,9 @@ mod events {
     }
 
     pub unsafe extern "C" fn pacing_rate<C: Controller>(state: State) -> f64 {
-        unsafe { control::<C>(state) }.pacing_rate_bytes_per_s().unwrap_or(f64::NAN)
+        let rate = unsafe { control::<C>(state) }.pacing_rate_bytes_per_s();
+        // NaN means that there is no rate. Minus infinity is refused.
+        rate.map_or(f64::NAN, |rate| if rate.is_nan() { f64::NEG_INFINITY } else { rate })
     }
 
     pub unsafe extern "C" fn send_quantum<C: Controller>(state: State) -> u64 {
@@ -208,6 +211,10 @@ mod events {
 
     pub unsafe extern "C" fn marks_app_limited<C: Controller>(state: State) -> c_int {
         unsafe { control::<C>(state) }.marks_app_limited().into()
+    }
+
+    pub unsafe extern "C" fn ect<C: Controller>(state: State) -> c_int {
+        unsafe { control::<C>(state) }.ect().map_or(-1, c_int::from)
     }
 }
 
@@ -249,6 +256,9 @@ mod tests {
         }
         fn on_discarded(&mut self, path: &Path, bytes: u64) {
             self.window += 10 * bytes + path.now;
+        }
+        fn ect(&self) -> Option<u8> {
+            (self.calls > 0).then_some(1)
         }
         fn state(&self) -> &'static str {
             "Drain"
@@ -299,7 +309,9 @@ mod tests {
             assert_eq!(table.window.unwrap()(state), 7005);
             assert_eq!(table.ecn_ce.unwrap()(state, &path, 3, &acked[0]), 0);
             assert_eq!(table.window.unwrap()(state), 7004, "a mark is a loss by default");
+            assert_eq!(table.ect.unwrap()(state), -1);
             assert_eq!(table.pto.unwrap()(state, &path, 5), 0);
+            assert_eq!(table.ect.unwrap()(state), 1);
             assert_eq!(table.mtu.unwrap()(state, &path, 900), 0);
             assert_eq!(table.discarded.unwrap()(state, &path, 7), 0);
             assert_eq!(table.window.unwrap()(state), 1870);

@@ -113,6 +113,7 @@ pub struct Table {
     pub marks_app_limited: Option<unsafe extern "C" fn(State) -> c_int>,
     pub mtu: Option<OnBytes>,
     pub discarded: Option<OnBytes>,
+    pub ect: Option<unsafe extern "C" fn(State) -> c_int>,
 }
 
 // SAFETY: a table has functions and constant text.

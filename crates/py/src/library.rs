@@ -12,6 +12,9 @@ use std::fmt::Display;
 /// Internals of a controller that the series can have.
 const MOST_SHOWN: usize = 64;
 
+/// Datagram of a controller that no connection has, in bytes (RFC 9000 section 14).
+const DATAGRAM: u64 = 1252;
+
 /// Controller of a library.
 pub struct Class {
     table: Table,
@@ -51,6 +54,42 @@ unsafe fn text(at: *const c_char) -> Option<&'static str> {
     if at.is_null() { None } else { unsafe { CStr::from_ptr(at) }.to_str().ok() }
 }
 
+/// ECN codepoint that a controller asks for, with default parameters.
+///
+/// # Safety
+/// The functions are of a loaded library.
+unsafe fn codepoint(table: &Table, name: &str, params: &[Parameter]) -> Result<Option<u8>, String> {
+    let (Some(ect), Some(create), Some(destroy)) = (table.ect, table.create, table.destroy) else { return Ok(None) };
+    let defaults = params.iter().map(|param| match param.default {
+        Value::Number(default) => default,
+        _ => f64::NAN,
+    });
+    let values: Vec<f64> = defaults.collect();
+    let start = fullpipe_abi::Start {
+        size: size_of::<fullpipe_abi::Start>() as u64,
+        initial_window: 10 * DATAGRAM,
+        datagram: DATAGRAM,
+        seed: 0,
+        initial_rtt_ns: NONE,
+        now_ns: 0,
+    };
+    // SAFETY: the caller's; the arguments outlive the calls.
+    let found = unsafe {
+        let state = create(&start, values.as_ptr());
+        if state.is_null() {
+            return Ok(None); // each run reports it
+        }
+        let found = ect(state);
+        destroy(state);
+        found
+    };
+    match found {
+        -1 => Ok(None),
+        0 | 1 => Ok(Some(found as u8)),
+        _ => Err(format!("ect of controller {name:?} must return -1, 0, or 1, got {found}")),
+    }
+}
+
 impl Class {
     unsafe fn read(at: *const u8, size: usize) -> Result<Class, String> {
         if size < std::mem::offset_of!(Table, pacing_rate) {
@@ -88,14 +127,17 @@ impl Class {
                 source: "the library".to_owned(),
             }
         });
+        let params: Vec<Parameter> = params.collect();
+        // SAFETY: the caller's.
+        let ecn = unsafe { codepoint(&table, name, &params) }?.map(|ect| ("accurate".to_owned(), ect));
         let definition = Definition {
             name: name.to_owned(),
             paper: "a shared library".to_owned(),
             group: Group::Loss,
             recovery: "rack".to_owned(),
             own_slow_start: true,
-            ecn: None,
-            params: params.collect(),
+            ecn,
+            params,
         };
         Ok(Class { table, info: definition.kept() })
     }

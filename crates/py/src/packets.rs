@@ -26,7 +26,7 @@ pub struct Class {
 const REQUIRED: [&str; 3] = ["window_bytes", "on_packets_acked", "on_packets_lost"];
 
 /// Methods that a class may leave out.
-const OPTIONAL: [&str; 15] = [
+const OPTIONAL: [&str; 16] = [
     "on_start",
     "on_packet_sent",
     "on_ecn_ce",
@@ -40,6 +40,7 @@ const OPTIONAL: [&str; 15] = [
     "pacing_rate_bytes_per_s",
     "send_quantum_bytes",
     "marks_app_limited",
+    "ect",
     "ssthresh_bytes",
     "state",
 ];

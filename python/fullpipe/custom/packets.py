@@ -59,14 +59,15 @@ def packet_algorithm(
     ``on_restart(self, path)``, ``on_mtu(self, path, max_datagram_bytes)``, ``on_discarded(self, path, bytes)``,
     ``on_ack_frequency(self, path, threshold, max_ack_delay)``,
     ``pacing_rate_bytes_per_s(self)``, ``send_quantum_bytes(self)``, ``marks_app_limited(self)``,
-    ``ssthresh_bytes(self)``, and ``state(self)``. Sizes are bytes and times nanoseconds. Annotated fields whose default
+    ``ect(self)``, ``ssthresh_bytes(self)``, and ``state(self)``. Sizes are bytes and times nanoseconds. Annotated fields whose default
     is a number or a flag are parameters that a scenario can set.
 
     Args:
         name: Name in scenarios; no built-in algorithm's name. A later class of that name replaces an earlier one.
         paper: Source.
         group: Congestion signal: "loss", "delay", "both", "model" or "ECN".
-        ecn: ECN mode of the algorithm, such as "accurate"; None if it responds to a mark as to a loss.
+        ecn: ECN mode of the algorithm, such as "accurate"; None if it responds to a mark as to a loss. With the method
+            ``ect``, "accurate" is the default.
         inspect: Fields that the series have, by their names.
 
     Raises:
@@ -82,7 +83,7 @@ def packet_algorithm(
                 name,
                 paper=paper or title_of(kind),
                 group=one_of(name, "group", group, GROUPS),
-                ecn=None if ecn is None else (ecn, 0),
+                ecn=_ecn(kind, name, ecn),
                 params=params_of(kind, name),
                 shown=list(inspect),
             )
@@ -97,6 +98,14 @@ def packet_algorithm(
 def _declare_again(name: str, kind: type, options: Tree) -> None:
     given = ("paper", "group", "ecn", "inspect")
     packet_algorithm(name, **{key: options[key] for key in given})(kind)
+
+
+def _ecn(kind: type, name: str, mode: str | None) -> tuple[str, int] | None:
+    """ECN mode and codepoint. The method ``ect`` is called once, with default parameters."""
+    ect = kind().ect() if callable(getattr(kind, "ect", None)) else None
+    if ect not in (None, 0, 1):
+        raise InputError(f"algorithm {quoted(name)}: ect must return None, 0, or 1, got {ect!r}")
+    return None if mode is None and ect is None else (mode or "accurate", int(ect or 0))
 
 
 def _check(kind: type, name: str, inspect: Sequence[str]) -> None:

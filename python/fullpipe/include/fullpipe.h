@@ -202,6 +202,9 @@ struct fullpipe_packet_control {
 	int (*mtu)(void *state, const struct fullpipe_path *path, uint64_t datagram);
 	/* Bytes have left flight without ACK and without congestion: a path MTU probe is lost (RFC 9000 section 14.4). */
 	int (*discarded)(void *state, const struct fullpipe_path *path, uint64_t bytes);
+	/* ECN codepoint of data packets: 0 for ECT(0), 1 for ECT(1), -1 for that of the scenario, whose keys ecn and ect have precedence.
+	 * Read once, of a state with default parameters, when the library is loaded. */
+	int (*ect)(void *state);
 };
 
 struct fullpipe_library {

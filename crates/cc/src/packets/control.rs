@@ -121,6 +121,13 @@ pub trait PacketControl {
         false
     }
 
+    /// ECN codepoint of data packets: 0 for ECT(0), 1 for ECT(1), `None` for that of the scenario. The scenario's keys `ecn` and `ect` have
+    /// precedence. Read once, of a controller with default parameters, when a library is loaded. In a catalogue,
+    /// [`MadeForEcn`](crate::params::MadeForEcn) has this value.
+    fn ect(&self) -> Option<u8> {
+        None
+    }
+
     /// Slow-start threshold, for traces.
     fn ssthresh_bytes(&self) -> Option<u64> {
         None
