@@ -167,7 +167,7 @@ FAULTS = {
     "window": ("        self.window\n", "        self.window % 20_000\n", "returned window "),
     "rate": (
         "    fn on_packets_acked",
-        "    fn pacing_rate_bytes_per_s(&self) -> Option<f64> {\n        Some(f64::NAN)\n    }\n\n    fn on_packets_acked",
+        "    fn pacing_rate_bytes_per_s(&self) -> Option<f64> { Some(f64::NAN) }\n\n    fn on_packets_acked",
         "returned pacing rate -inf after create",
     ),
 }

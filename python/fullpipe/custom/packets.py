@@ -58,8 +58,8 @@ def packet_algorithm(
     ``on_spurious_loss(self, path, arrived, all)``, ``on_pto(self, path, count)``, ``on_app_limited(self, path)``,
     ``on_restart(self, path)``, ``on_mtu(self, path, max_datagram_bytes)``, ``on_discarded(self, path, bytes)``,
     ``on_ack_frequency(self, path, threshold, max_ack_delay)``,
-    ``pacing_rate_bytes_per_s(self)``, ``send_quantum_bytes(self)``, ``marks_app_limited(self)``,
-    ``ect(self)``, ``ssthresh_bytes(self)``, and ``state(self)``. Sizes are bytes and times nanoseconds. Annotated fields whose default
+    ``pacing_rate_bytes_per_s(self)``, ``send_quantum_bytes(self)``, ``marks_app_limited(self)``, ``ect(self)``,
+    ``ssthresh_bytes(self)``, and ``state(self)``. Sizes are bytes and times nanoseconds. Annotated fields whose default
     is a number or a flag are parameters that a scenario can set.
 
     Args:
