@@ -73,7 +73,7 @@ class Bbr:
         if self._is_full and self.phase != UP:
             self._samples = self._samples[-1:]
         if signal == fullpipe.Signal.TIMEOUT:
-            self.cwnd = max(float(flow.in_flight), 4.0)
+            self.cwnd = flow.in_flight + 1.0  # 5.6.4.4
 
     def on_undo(self, cwnd, _ssthresh):
         """All losses were spurious: the window and the samples before them, and another probe (5.5.11.2)."""
