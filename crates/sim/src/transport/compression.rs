@@ -7,7 +7,11 @@
 //! - A delayed ACK leaves before a segment that would displace a SACK block it has not reported: one that extends none of the two
 //!   latest blocks, while there are two or more (TCP_SACK_BLOCKS_EXPECTED).
 //! - A segment that fills a hole, or has arrived before, is acknowledged at once, together with all delayed ones.
-//! - Quick ACKs: the first 16 ACKs of a connection, and 16 after a duplicate segment, are neither delayed nor compressed (tcp_incr_quickack).
+//! - Quick ACKs: while the receive window grows, for 16 ACKs after this, and for 16 after a duplicate segment, ACKs are neither delayed nor
+//!   compressed (tcp_incr_quickack, tcp_grow_window). The window grows by two segments with each segment that arrives, from 64,240 bytes.
+//!
+//! Deviation: the window grows to the half of tcp_rmem's default maximum on all paths, with segments of 1448 bytes. The receive buffer of
+//! Linux also follows the data of a round trip, so on a path with a small bandwidth-delay product the growth ends earlier, with slow start.
 //!
 //! Deviation: the RTT is that of the path without queues, which the handshake measures. Linux takes the smaller one of the handshake's and of
 //! its receive-buffer estimate. The two differ only where 5 % of the RTT are below 1 ms.
@@ -23,7 +27,11 @@ const MAX_COMPRESSED: u8 = 44;
 /// ACKs for a hole that leave at once (TCP_FASTRETRANS_THRESH).
 const AT_ONCE: u8 = 3;
 /// Quick ACKs (TCP_MAX_QUICKACKS).
-const QUICK: u8 = 16;
+const QUICK: u16 = 16;
+/// Segments that let the receive window grow: from 64,240 bytes to the half of 6,291,456 (tcp_rmem), 2 * 1448 bytes each.
+const GROWING: u16 = ((6_291_456 / 2 - 64_240) / (2 * 1448)) as u16;
+/// Quick ACKs of a new connection.
+const FIRST: u16 = GROWING + QUICK;
 
 /// State of SACK compression; the default is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,19 +43,19 @@ pub struct Compression {
     /// ACKs compressed since the last one left.
     compressed: u8,
     /// Quick ACKs left.
-    quick: u8,
+    quick: u16,
 }
 
 impl Compression {
     /// Compression for a path with the given RTT.
     pub fn of(rtt: Nanos) -> Compression {
         let delay = (rtt / 20).min(MAX_DELAY) + SLACK;
-        Compression { delay: delay as u32, quick: QUICK, ..Compression::default() }
+        Compression { delay: delay as u32, quick: FIRST, ..Compression::default() }
     }
 
     /// State at the beginning of another connection.
     pub fn reset(self) -> Compression {
-        let quick = if self.is_on() { QUICK } else { 0 };
+        let quick = if self.is_on() { FIRST } else { 0 };
         Compression { delay: self.delay, quick, ..Compression::default() }
     }
 
@@ -89,7 +97,7 @@ impl Compression {
     /// A segment has arrived that was acknowledged before.
     pub fn on_duplicate(&mut self) {
         if self.is_on() {
-            self.quick = QUICK;
+            self.quick = self.quick.max(QUICK);
         }
     }
 
@@ -116,7 +124,7 @@ mod tests {
         }
     }
 
-    /// After 16 quick ACKs, of 60 segments behind a hole the first three are acknowledged at once, 44 are compressed, and the next is acknowledged at
+    /// The window has room for 3,145,728 - 64,240 = 3,081,488 bytes, or 1064 times 2896, and 16 quick ACKs follow. Then, of 60 segments behind a hole the first three are acknowledged at once, 44 are compressed, and the next is acknowledged at
     /// once again. A new hole has three ACKs at once, or two if the last ACK advanced by one segment.
     #[test]
     fn three_at_once_then_one_of_45() {
@@ -131,7 +139,7 @@ mod tests {
             }
             at_once
         };
-        assert_eq!(waits(&mut compression, 16 + 60).len(), 16 + 3 + 1);
+        assert_eq!(waits(&mut compression, 1080 + 60).len(), 1080 + 3 + 1);
         compression.on_advance(false);
         assert_eq!(waits(&mut compression, 60), [1, 2, 3, 48]);
         compression.on_ack();
@@ -139,6 +147,9 @@ mod tests {
         assert_eq!(waits(&mut compression, 60), [1, 2, 47]);
         compression.on_duplicate();
         assert_eq!(waits(&mut compression, 16).len(), 16);
+        let mut new = compression.reset();
+        new.on_duplicate();
+        assert_eq!(waits(&mut new, 1080 + 3 + 44).len(), 1080 + 3, "a duplicate takes no quick ACK away");
         let mut off = Compression::default();
         off.on_duplicate();
         assert_eq!(waits(&mut off, 60).len(), 60);

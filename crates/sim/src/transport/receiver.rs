@@ -348,43 +348,43 @@ mod tests {
     #[test]
     fn acks_behind_a_hole_are_compressed() {
         let mut receiver = Receiver::new(Telling::Duplicates).compressing(100_000_000);
-        for seq in 0..16 {
+        for seq in 0..1080 {
             assert_eq!(receiver.take(seq, 0, 0, Some((2, 500))), Reply::Ack, "a quick ACK");
             receiver.acknowledge();
         }
         let mut replies = Vec::new();
-        for seq in 17..27 {
+        for seq in 1081..1091 {
             replies.push(receiver.take(seq, 0, u64::from(seq), Some((2, 500))));
             if replies.last() == Some(&Reply::Ack) {
                 receiver.acknowledge();
             }
         }
         assert_eq!(replies, [[Reply::Ack; 3].as_slice(), &[Reply::Hold; 7]].concat());
-        assert_eq!(receiver.deadline(), Some(20 + 1_100_000));
-        assert_eq!(receiver.sack_blocks(), Some([(17, 27), (0, 0), (0, 0)]));
+        assert_eq!(receiver.deadline(), Some(1084 + 1_100_000));
+        assert_eq!(receiver.sack_blocks(), Some([(1081, 1091), (0, 0), (0, 0)]));
         receiver.acknowledge();
         assert_eq!(receiver.deadline(), None);
-        assert_eq!(receiver.take(16, 0, 0, Some((2, 500))), Reply::Ack);
-        assert_eq!((receiver.acknowledge().0, receiver.sack_blocks()), (27, None));
+        assert_eq!(receiver.take(1080, 0, 0, Some((2, 500))), Reply::Ack);
+        assert_eq!((receiver.acknowledge().0, receiver.sack_blocks()), (1091, None));
     }
 
-    /// Blocks 17, 19, and 21 are reported at once, and 21 to 22 waits. Segment 25 would be a fourth block: an ACK
-    /// leaves first. This also holds for 18, which extends the third block. Segment 23 extends the first.
+    /// Blocks 1081, 1083, and 1085 are reported at once, and 1085 to 1086 waits. Segment 1089 would be a fourth block: an ACK
+    /// leaves first. This also holds for 1082, which extends the third block. Segment 1087 extends the first.
     #[test]
     fn compressed_acks_leave_before_a_block_is_displaced() {
         let mut receiver = Receiver::new(Telling::Duplicates).compressing(100_000_000);
-        for seq in (0..16).chain([17, 19, 21]) {
+        for seq in (0..1080).chain([1081, 1083, 1085]) {
             assert_eq!(receiver.take(seq, 0, 0, Some((2, 500))), Reply::Ack);
             receiver.acknowledge();
         }
-        assert!(!receiver.must_report_before(25), "nothing is compressed");
-        assert_eq!(receiver.take(22, 0, 0, Some((2, 500))), Reply::Hold);
+        assert!(!receiver.must_report_before(1089), "nothing is compressed");
+        assert_eq!(receiver.take(1086, 0, 0, Some((2, 500))), Reply::Hold);
         assert_eq!(
-            [25, 16, 23, 22, 20].map(|seq| receiver.must_report_before(seq)),
+            [1089, 1080, 1087, 1086, 1084].map(|seq| receiver.must_report_before(seq)),
             [true, false, false, false, false]
         );
         assert!(receiver.must_report_before(15_000));
-        let blocks = [(21, 23), (19, 20), (17, 18)];
+        let blocks = [(1085, 1087), (1083, 1084), (1081, 1082)];
         assert_eq!(receiver.sack_blocks(), Some(blocks));
     }
 
