@@ -30,6 +30,8 @@ LINKS: dict[str, dict[str, Any]] = {
 SEEDS = range(2, 26)
 LATER_MS = (0, 7, 13)
 """How much later all flows start on Linux, which draws other losses then."""
+MORE_MS = {("loss", "cubic"): (3, 17)}
+"""Further starts where the runs differ most: utilizations of two are 0.76 and 0.81."""
 
 Case = tuple[str, str]
 """Link, algorithm."""
@@ -81,9 +83,10 @@ def scenario(case: Case, *, seed: int = 2, delayed_ack: bool = True, later_ms: i
 def test_linux_and_simulator_agree(case: Case) -> None:
     """Within 2 percentage points of utilization, 15 % of the mean queue, and a factor of 1.3 of the losses."""
     here = [simulated(scenario(case, seed=seed, delayed_ack=case != QUICK)) for seed in SEEDS]
+    starts = (*LATER_MS, *MORE_MS.get(case, ()))
     hold(
         "links",
         ", ".join(case),
-        lambda: [run_on_linux(scenario(case, seed=13, later_ms=later_ms)) for later_ms in LATER_MS],
+        lambda: [run_on_linux(scenario(case, seed=13, later_ms=later_ms)) for later_ms in starts],
         here,
     )
