@@ -161,7 +161,7 @@ impl Htcp {
     fn leave_out(&mut self, flow: &Flow, ack: &Ack) {
         let Some(event) = &mut self.last_event else { return };
         let round_trip = if flow.cwnd_limited { ack.rtt.or(flow.srtt).unwrap_or(0) } else { 0 };
-        *event += (flow.now - self.last_ack).saturating_sub(round_trip);
+        *event += (flow.now - self.last_ack.max(*event)).saturating_sub(round_trip);
     }
 
     /// beta for the event that is being reported.
@@ -384,5 +384,16 @@ mod tests {
             let expected = if idle { 1.0 + 2.1 * (10.0 + 0.25 * 2.1) } else { 22.0 };
             assert!((alpha - expected).abs() < 1e-9, "{idle} {alpha}");
         }
+    }
+
+    /// An event between two ACKs of a limited sender is not moved beyond the second one.
+    #[test]
+    fn the_clock_of_a_limited_sender_begins_at_the_event() {
+        let mut cc = controller(&[]);
+        let flow = |ms: Nanos| Flow { now: ms * MILLISECOND, flight_size: 50, ..Flow::default() };
+        cc.on_ack(&flow(100), &Ack::default());
+        cc.on_congestion(&flow(900), Signal::Timeout);
+        cc.on_ack(&flow(1000), &Ack::default());
+        assert_eq!(cc.response.last_event, Some(1000 * MILLISECOND));
     }
 }
