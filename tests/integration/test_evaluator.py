@@ -14,15 +14,19 @@ import pytest
 
 import fullpipe
 from conftest import ROOT, Program
+from fullpipe.engine.options import RunOptions
 from fullpipe.errors import InputError
 from fullpipe.evaluator import evaluate, evaluate_stage1, sandbox, score, wrapper
-from fullpipe.evaluator.card import PLACEHOLDER
+from fullpipe.evaluator.card import PLACEHOLDER, report_card
 from fullpipe.evaluator.kernel import REFUSED, REFUSED_EVERYWHERE
 from fullpipe.evaluator.paths import Path as Network
 from fullpipe.evaluator.paths import draw, neighbor, scenario, transfers
 from fullpipe.evaluator.score import Key, Work, _loses, _lower
 from fullpipe.evaluator.static import faults
 from fullpipe.evaluator.wrapper import CASCADE_THRESHOLDS
+from fullpipe.experiments.evaluate import PROFILES
+from fullpipe.experiments.evaluate.running import _asked
+from fullpipe.experiments.evaluate.work import needed
 from fullpipe.scenario import Scenario
 
 CANDIDATES = ROOT / "examples/candidates"
@@ -172,6 +176,37 @@ def test_the_card_of_a_candidate_runs_in_the_sandbox() -> None:
     figures = fullpipe.run(tree).figures()
     assert row["goodput_bps"] > 0
     assert row["mean_cwnd_packets"] != figures["mean_cwnd_packets"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_placeholder_of_a_candidate_is_in_no_test_case(profile: str) -> None:
+    """The sandbox replaces each flow of the placeholder, so a test case with such a flow would have two candidates."""
+    asked = _asked("newreno", profile, None, None, None, None)
+    counts = dict.fromkeys(asked.counts, 1)
+    trees = [each.tree for each in needed(asked.candidate, counts, "simulator", deployed=True)]
+    assert len(trees) > 100
+    assert "newreno" in set().union(*map(names, trees))
+    assert PLACEHOLDER not in set().union(*map(names, trees))
+
+
+def names(tree: object) -> set[str]:
+    """Each text in a scenario."""
+    if isinstance(tree, dict):
+        return set().union(*map(names, tree.values()))
+    if isinstance(tree, list | tuple):
+        return set().union(*map(names, tree))
+    return {tree} if isinstance(tree, str) else set()
+
+
+@pytest.mark.slow
+def test_the_card_of_the_sandbox_is_the_card_of_evaluate(tmp_path: Path) -> None:
+    """Each figure and each verdict is equal: neither the process nor the name of the algorithm changes a run."""
+    file = CANDIDATES / "aimd.py"
+    work = Work(str(file), b"x", 4, 4, 2, False, float("inf"))
+    ours = report_card(work.card_rows, "quick", RunOptions(2))
+    theirs = fullpipe.evaluate(str(file), cache=tmp_path, workers=2)
+    assert ours.worse == theirs.worse
+    assert ours.data["criteria"] == theirs.data["criteria"]
 
 
 def test_loss_is_judged_as_on_the_report_card() -> None:
