@@ -160,6 +160,7 @@ def test_a_search_without_a_feasible_network_says_so() -> None:
 
 
 WORST = {
+    "bbr-loss": ("other", 0.25, 0.1),
     "bbr-shallow-buffer": ("other", 0.1, 0.02),
     "copa-minimum-rtt": ("tested", 0.25, 0.0),
     "cubic-rtt": ("other", 1 / 16, 0.0),

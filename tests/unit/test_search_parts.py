@@ -112,6 +112,15 @@ def test_outages_take_a_fiftieth_of_the_time() -> None:
     assert sum(rate == 0 for _, rate in both) == 2
 
 
+def test_changes_at_one_time_are_one() -> None:
+    """The link is out from 10 to 10.2 s, and each 1.7 s the rate changes: the end of the outage is the sixth change."""
+    found = rates_of({**PLAIN, "outage": 0.2, "swing": 3.0, "period": 3.4})
+    assert [rate for at_s, rate in found if at_s == pytest.approx(10.2)] == [15.0]
+    for period in range(200, 2000, 7):
+        for outage in (0.02, 0.05, 0.124, 0.31, 0.372):
+            network({**PLAIN, "outage": outage, "swing": 3.0, "period": period / 100}, [("other", "cubic")])
+
+
 def test_pulses_have_the_mean_rate_of_the_datagrams() -> None:
     """0.2 of 10 Mbit/s in pulses of 10 Mbit/s each 0.5 s: 125 kB."""
     (udp,) = network({**PLAIN, "cross": 0.2, "pulse": 0.5}, [("other", "cubic")]).to_dict()["udp"]

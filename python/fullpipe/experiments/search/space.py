@@ -366,14 +366,14 @@ def _swings(point: Point, end_s: float) -> list[tuple[float, float]]:
     high = 2 * rate * point["swing"] / (1 + point["swing"])
     if point["swing"] == 1:
         return [(0.0, rate)]
-    return [(i * half_s, 2 * rate - high if i % 2 else high) for i in range(math.ceil(end_s / half_s))]
+    return [(_tick(i * half_s), 2 * rate - high if i % 2 else high) for i in range(math.ceil(end_s / half_s))]
 
 
 def _steps(point: Point, warmup_s: float) -> list[tuple[float, float]]:
     """Times, and the factor on the rate from then on, with a mean of 1 over the measuring window."""
     part_s = MEASURED_S / STEPS
     found = [
-        (warmup_s + part_s * (i - 1) + point[f"at{i}"], point[f"step{i}"])
+        (_tick(warmup_s + part_s * (i - 1) + point[f"at{i}"]), point[f"step{i}"])
         for i in STEP_NUMBERS
         if point[f"step{i}"] != 1
     ]
@@ -390,8 +390,13 @@ def _outages(point: Point, end_s: float) -> list[tuple[float, float]]:
     length_s = point["outage"]
     if not length_s:
         return []
-    starts_s = (round(i * length_s * OUTAGE_EVERY, 6) for i in range(1, math.ceil(end_s)))
-    return [(at_s, at_s + length_s) for at_s in starts_s if at_s < end_s]
+    starts_s = (_tick(i * length_s * OUTAGE_EVERY) for i in range(1, math.ceil(end_s)))
+    return [(at_s, _tick(at_s + length_s)) for at_s in starts_s if at_s < end_s]
+
+
+def _tick(value_s: float) -> float:
+    """Time of a change as the scenario has it: two changes at one time are one."""
+    return round(value_s, 4)
 
 
 def _at(values: Sequence[tuple[float, float]], at_s: float) -> float:
