@@ -44,6 +44,19 @@ def test_other_flows_are_tried_where_the_flow_has_a_part_of_the_rate() -> None:
     assert {each.cross_flows for each in crossed} == {1, 2, 3}
 
 
+def test_a_fair_queue_serves_others_between_two_packets() -> None:
+    """In 24 the ACKs have half of the rate: of two CUBIC flows, one is served between two packets of BBR."""
+    found = estimate(observe(load(HERE / "24.parquet"), "x"))
+    spacings = {each.spacing for each in found.crossed if each.queue == "fq-codel" and each.cross_flows == 2}
+    assert spacings == {2}
+    assert 2 * found.params.rate_bps == pytest.approx(1e6 * CASES[24].rate, rel=0.01)
+
+
+@pytest.mark.parametrize("number", [15, 18, 21, 24])
+def test_recoveries_that_run_into_each_other_are_not_counted(number: int) -> None:
+    assert observe(load(HERE / f"{number:02}.parquet"), "x").trace.episodes is None
+
+
 def test_model_with_other_flows() -> None:
     seen = observe(load(HERE / "22.parquet"), "x")
     candidate = Candidate("newreno", "fq-codel", cross="cubic", cross_flows=2, cross_start_s=10.0)

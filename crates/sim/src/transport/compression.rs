@@ -12,6 +12,7 @@
 //!
 //! Deviation: the window grows to the half of tcp_rmem's default maximum on all paths, with segments of 1448 bytes. The receive buffer of
 //! Linux also follows the data of a round trip, so on a path with a small bandwidth-delay product the growth ends earlier, with slow start.
+//! The virtual machine sets the buffer (SO_RCVBUFFORCE), so it does not follow there, and the growth ends at the window of that buffer.
 //!
 //! Deviation: the RTT is that of the path without queues, which the handshake measures. Linux takes the smaller one of the handshake's and of
 //! its receive-buffer estimate. The two differ only where 5 % of the RTT are below 1 ms.

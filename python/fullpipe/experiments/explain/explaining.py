@@ -170,7 +170,9 @@ class Work:
         """Fits, judges, looks for other causes, and reports."""
         start = self.first.params
         fits = [self.fit(each, start) for each in self.first.candidates]
-        crossed = [self.fit(each, start) for each in self.first.crossed]
+        crossed = [
+            self.fit(each, replace(start, rate_bps=start.rate_bps * each.spacing)) for each in self.first.crossed
+        ]
         fits = halve(self.search, fits, 0.0, SHORT, SHORT_STAGES)
         # A flow with a small part of the rate is far from all models with one flow.
         if not crossed or fits[0].distance <= MOST_SECOND * MOST_J:

@@ -32,7 +32,7 @@ FROM_START = ("fullpipe", "iperf3", "pcap", "pcapng")
 BYTES_DIFFER = 0.1
 """Part by which the bytes of a bottleneck may differ from those of its flow, whose headers it counts too."""
 
-EPISODE_RTTS = 1.5
+EPISODE_RTTS, MOST_FILLED = 1.5, 0.5
 
 SPREAD, LARGER_PEAK = 1.25, 10
 """Factor by which late ACKs can exceed the rate of the link, and rows of its peak over those of such ACKs."""
@@ -274,18 +274,24 @@ def _count(rows: Sequence[Tree], key: str) -> float | None:
 
 
 def _episodes(rows: Sequence[Tree]) -> float | None:
-    """Loss episodes: retransmissions with less than `EPISODE_RTTS` RTTs between them belong to one."""
+    """Loss episodes: retransmissions with less than `EPISODE_RTTS` RTTs between them belong to one.
+
+    None if episodes fill most of the time: then several recoveries are in one, and their number is not known.
+    """
     known = [row for row in rows if row["retransmits"] is not None]
     if len(known) < LEAST_SAMPLES:
         return None
-    episodes, last_s = 0, -math.inf
+    episodes, until_s, filled_s = 0, -math.inf, 0.0
     before = 0
     for row in known:
         if row["retransmits"] > before:
-            episodes += row["t_s"] - last_s > EPISODE_RTTS * (row["rtt_s"] or 0.0)
-            last_s = row["t_s"]
+            begin_s, end_s = row["t_s"], row["t_s"] + EPISODE_RTTS * (row["rtt_s"] or 0.0)
+            episodes += begin_s > until_s
+            filled_s += max(0.0, end_s - max(begin_s, until_s))
+            until_s = max(until_s, end_s)
         before = row["retransmits"]
-    return float(episodes)
+    is_clear = filled_s <= MOST_FILLED * (known[-1]["t_s"] - known[0]["t_s"])
+    return float(episodes) if is_clear else None
 
 
 def _capacity(rows: Sequence[Tree], wire: float) -> float | None:

@@ -70,6 +70,7 @@ class Candidate:
         cross: Algorithm of the cross traffic; "" for none.
         cross_flows: Number of its flows.
         cross_start_s: Time when they start.
+        spacing: Packets of all flows between two ACKed ones of this flow, if a fair queue serves them in turn.
     """
 
     algorithm: str
@@ -79,6 +80,7 @@ class Candidate:
     cross: str = ""
     cross_flows: int = 0
     cross_start_s: float = 0.0
+    spacing: int = 1
 
     @property
     def traffic(self) -> str | None:
@@ -105,11 +107,14 @@ class Simulated:
 def scenario_of(candidate: Candidate, params: Params, seen: Observation, *, longer_s: float = 0.0) -> Scenario:
     """Scenario of a model."""
     packets = max(1, round(params.buffer_packets)) if candidate.has_buffer else AQM_PACKETS
+    queue: str | Tree = candidate.queue
+    if queue == "fq-codel":
+        queue = {"name": queue, "floor": "all"}  # as in Linux
     link: Tree = {
         "name": LINK,
         "rate": f"{params.rate_bps:.0f} bit/s",
         "delay": f"{params.base_rtt_s / 2:.9f} s",
-        "queue": candidate.queue,
+        "queue": queue,
         "buffer": f"{packets} packets",
     }
     if candidate.impairment == "loss":
@@ -159,12 +164,14 @@ def simulate(
     runs = [Run(i * len(seeds) + j, case, seed) for i, case in enumerate(cases) for j, seed in enumerate(seeds)]
     rows = runner.all_rows(runs)
     offsets = range(SHIFTS) if shifted else (0,)
-    paths = [params for _, params in models for _ in seeds]
-    found = [_simulated(row["result"], seen, offsets, params) for row, params in zip(rows, paths, strict=True)]
+    paths = [model for model in models for _ in seeds]
+    found = [_simulated(row["result"], seen, offsets, *model) for row, model in zip(rows, paths, strict=True)]
     return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(models))]
 
 
-def _simulated(result: Result, seen: Observation, offsets: Sequence[int], params: Params) -> Simulated:
+def _simulated(
+    result: Result, seen: Observation, offsets: Sequence[int], candidate: Candidate, params: Params
+) -> Simulated:
     # Arrow tables with metadata would take as long as the run itself.
     series = result.columns("series")
     own = to_numpy(series["flow"]) == 0
@@ -190,7 +197,7 @@ def _simulated(result: Result, seen: Observation, offsets: Sequence[int], params
     metrics = [_sampled(trace, seen, offset, result.scenario.duration_s) for offset in offsets]
     if seen.capacity_bps is not None:
         for each in metrics:
-            each.values["capacity_bps"] = params.rate_bps
+            each.values["capacity_bps"] = params.rate_bps / candidate.spacing
     if seen.has_handshake:
         idle_s = params.base_rtt_s + HANDSHAKE_BITS / params.rate_bps
         for each in metrics:
