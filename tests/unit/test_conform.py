@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from typing import Any
 
@@ -13,8 +14,9 @@ from conftest import ROOT, Program
 from fullpipe.custom.arguments import as_algorithm
 from fullpipe.experiments.conform import RULES
 from fullpipe.experiments.conform.harness import Curve, Cut, Harness, Series
+from fullpipe.experiments.conform.judging import Conformance
 from fullpipe.experiments.conform.rfc9438 import late_rounds, slope
-from fullpipe.experiments.conform.rule import FAIL, PASS, SKIPPED
+from fullpipe.experiments.conform.rule import FAIL, PASS, SKIPPED, Verdict
 
 CUBIC_FAULTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25]
 """Faults of the reference CUBIC: each is the number of a rule."""
@@ -262,3 +264,12 @@ class IgnoresLosses:
 def test_a_controller_that_ignores_losses_breaks_the_rules_of_losses(rules: str, rule: str) -> None:
     """It is no reason to skip a rule of MUST or EQ that nothing happens at a loss."""
     assert verdict(rules, rule, "ignores-losses") == FAIL
+
+
+def test_an_event_that_never_comes_has_no_value_in_json() -> None:
+    (rule,) = (rule for rule in RULES["bbr"] if rule.id == "B02")
+    report = Conformance("mine", "bbr", (Verdict(rule, FAIL, math.inf), Verdict(rule, PASS, 2.0)))
+    assert [(row["verdict"], row["measured"]) for row in json.loads(report.to_json())["rules"]] == [
+        (FAIL, None),
+        (PASS, 2.0),
+    ]

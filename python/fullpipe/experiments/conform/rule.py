@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,15 +43,16 @@ class Verdict:
     reason: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values ready for JSON."""
+        """Plain values ready for JSON. A measured value that is infinite, because the event never came, is None."""
         rule = self.rule
+        measured = self.measured if self.measured is not None and math.isfinite(self.measured) else None
         return {
             "id": rule.id,
             "source": rule.source,
             "level": rule.level,
             "verdict": self.verdict,
             "expected": [rule.low, rule.high],
-            "measured": self.measured,
+            "measured": measured,
             "unit": rule.unit,
             "title": rule.title,
             "reason": self.reason or None,
