@@ -21,7 +21,8 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import NamedTuple, TypedDict, Unpack, cast
@@ -299,15 +300,8 @@ class Work:
 
     def card(self) -> None:
         """The report card, and the score: the number of criteria that are not worse, and S."""
-        stop = threading.Event()
-        timer = threading.Timer(min(self.left_s(), threading.TIMEOUT_MAX), stop.set)
-        timer.start()
-        try:
-            found = report_card(self.card_rows, self.profile, RunOptions(self.workers, stop=stop))
-        except Cancelled:
-            raise Late from None
-        finally:
-            timer.cancel()
+        with self.run_options() as options:
+            found = report_card(self.card_rows, self.profile, options)
         worse, count = found.worse, len(found.data["criteria"])
         self.metrics |= {"worse": float(len(worse)), "criteria": float(count)}
         self.artifacts["worse on the report card"] = ", ".join(worse) or "nothing"
@@ -325,6 +319,23 @@ class Work:
             placeholder=PLACEHOLDER,
         )
         return rows
+
+    @contextmanager
+    def run_options(self) -> Iterator[RunOptions]:
+        """Options of runs outside of the sandbox, which end with the budget.
+
+        Raises:
+            Late: The budget is over.
+        """
+        stop = threading.Event()
+        timer = threading.Timer(min(self.left_s(), threading.TIMEOUT_MAX), stop.set)
+        timer.start()
+        try:
+            yield RunOptions(self.workers, stop=stop)
+        except Cancelled:
+            raise Late from None
+        finally:
+            timer.cancel()
 
     def judge(self, plan: Plan, mine: Rows, theirs: Mapping[str, Rows]) -> None:
         """Probes and constraints of stage 2."""
@@ -395,16 +406,8 @@ class Work:
         """Rows of the references, and of the victims alone ("newreno" stands for the victim in that run)."""
         cases = [(name, scenario_of(name)) for name in REFERENCES for scenario_of in plan.values()]
         runs = [Run(i, Case(Scenario.from_dict(tree), measure=MEASURED)) for i, (_, tree) in enumerate(cases)]
-        stop = threading.Event()
-        timer = threading.Timer(min(self.left_s(), threading.TIMEOUT_MAX), stop.set)
-        timer.start()
-        try:
-            with Store() as store:
-                rows = Runner(RunOptions(self.workers, stop=stop), store).all_rows(runs)
-        except Cancelled:
-            raise Late from None
-        finally:
-            timer.cancel()
+        with self.run_options() as options, Store() as store:
+            rows = Runner(options, store).all_rows(runs)
         found: dict[str, list[Measured]] = {name: [] for name in REFERENCES}
         for (name, _), row in zip(cases, rows, strict=True):
             found[name].append(cast("Measured", row))
