@@ -7,7 +7,7 @@ An application writes as much as a bulk flow sends in the first `FULL_S` seconds
 from __future__ import annotations
 
 from fullpipe.experiments.conform.harness import Harness, Series
-from fullpipe.experiments.conform.rule import Measure, Rule, Skip, window_at
+from fullpipe.experiments.conform.rule import Rule, Skip, window_at
 
 __all__ = ["RULES"]
 
@@ -158,15 +158,9 @@ def unused_window(harness: Harness) -> float:
     return window_at(limited(harness, AGAIN_S), FULL_S + 20 * RTT_S) / (FLIGHT + 1)
 
 
-def rule(
-    name: str, source: str, level: str, title: str, unit: str, low: float | None, high: float | None, measure: Measure
-) -> Rule:
-    return Rule(name, source, level, title, unit, low, high, measure)
-
-
 RULES = (
-    rule("A1", "RFC 9002, 7.8; RFC 9438, 5.8", "SHOULD", "growth in 40 limited rounds", "packets", None, 0.5, growth),
-    rule(
+    Rule("A1", "RFC 9002, 7.8; RFC 9438, 5.8", "SHOULD", "growth in 40 limited rounds", "packets", None, 0.5, growth),
+    Rule(
         "A2",
         "RFC 5681, 3.1",
         "MUST",
@@ -176,11 +170,11 @@ RULES = (
         1.0,
         base_of_a_cut,
     ),
-    rule("A3", "fullpipe", "D", "growth after 10 s of limitation, relative", "1", None, 1.5, resumed_growth),
-    rule("A4", "fullpipe", "D", "window after a loss after limitation, relative", "1", 0.8, None, resumed_cut),
-    rule("A5", "RFC 9002, 7.8", "D", "growth of a paced bulk flow in ten rounds", "packets", 0.5, None, paced_growth),
-    rule("A6", "RFC 5681, 3.1", "D", "growth by a burst that fills the window", "1", 1.4, None, burst_growth),
-    rule(
+    Rule("A3", "fullpipe", "D", "growth after 10 s of limitation, relative", "1", None, 1.5, resumed_growth),
+    Rule("A4", "fullpipe", "D", "window after a loss after limitation, relative", "1", 0.8, None, resumed_cut),
+    Rule("A5", "RFC 9002, 7.8", "D", "growth of a paced bulk flow in ten rounds", "packets", 0.5, None, paced_growth),
+    Rule("A6", "RFC 5681, 3.1", "D", "growth by a burst that fills the window", "1", 1.4, None, burst_growth),
+    Rule(
         "A7",
         "RFC 3168, 6.1.2; RFC 8257, 3.3",
         "MUST",
@@ -190,5 +184,5 @@ RULES = (
         0.99,
         marked,
     ),
-    rule("A8", "RFC 6817, 2.4.2", "MAY", "window while limited, over the flight", "1", None, 1.2, unused_window),
+    Rule("A8", "RFC 6817, 2.4.2", "MAY", "window while limited, over the flight", "1", None, 1.2, unused_window),
 )
