@@ -125,8 +125,9 @@ mod tests {
         }
     }
 
-    /// The window has room for 3,145,728 - 64,240 = 3,081,488 bytes, or 1064 times 2896, and 16 quick ACKs follow. Then, of 60 segments behind a hole the first three are acknowledged at once, 44 are compressed, and the next is acknowledged at
-    /// once again. A new hole has three ACKs at once, or two if the last ACK advanced by one segment.
+    /// The window has room for 3,145,728 - 64,240 = 3,081,488 bytes, or 1064 times 2896, and 16 quick ACKs follow. Then, of 60 segments behind
+    /// a hole the first three are acknowledged at once, 44 are compressed, and the next is acknowledged at once again. A new hole has three
+    /// ACKs at once, or two if the last ACK advanced by one segment.
     #[test]
     fn three_at_once_then_one_of_45() {
         let mut compression = Compression::of(100 * MS);

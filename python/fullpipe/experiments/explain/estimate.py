@@ -96,7 +96,14 @@ def _crossed(seen: Observation, delays: Values, change_s: float | None, part: fl
 
     starts = [0.0] if change_s is None else [0.0, change_s]
     return [
-        Candidate(algorithm, queue, "", 0.0, cross, count, start_s, spacing(queue, count))
+        Candidate(
+            algorithm,
+            queue,
+            cross=cross,
+            cross_flows=count,
+            cross_start_s=start_s,
+            spacing=spacing(queue, count),
+        )
         for algorithm in _algorithms(seen)
         for queue in _queues(seen, delays, (*AQMS, "fq-codel"))
         for cross in CROSS_ALGORITHMS
