@@ -22,10 +22,22 @@ if TYPE_CHECKING:
     from fullpipe.gym.features import FEATURES
     from fullpipe.gym.parallel import ParallelEnv
     from fullpipe.gym.policy import Policy
+    from fullpipe.gym.presets import PRESETS
     from fullpipe.gym.rewards import REWARDS
     from fullpipe.gym.vector import VectorEnv
 
-__all__ = ["ACTIONS", "FEATURES", "REWARDS", "Distribution", "Env", "ParallelEnv", "Policy", "VectorEnv", "export"]
+__all__ = [
+    "ACTIONS",
+    "FEATURES",
+    "PRESETS",
+    "REWARDS",
+    "Distribution",
+    "Env",
+    "ParallelEnv",
+    "Policy",
+    "VectorEnv",
+    "export",
+]
 
 _HOMES = {
     "ACTIONS": "actions",
@@ -33,6 +45,7 @@ _HOMES = {
     "Env": "env",
     "FEATURES": "features",
     "ParallelEnv": "parallel",
+    "PRESETS": "presets",
     "Policy": "policy",
     "REWARDS": "rewards",
     "VectorEnv": "vector",
