@@ -1,8 +1,9 @@
 """A small BBR with faults from public issue trackers.
 
-It has the states, the filters, and the gains of draft-ietf-ccwg-bbr, and a simple response to loss. The parameter
-``fault`` is the number of the entry of the museum; 0 for none. From 100 on, it is 100 and the number of a rule of
-``fullpipe conform --rules bbr``, for example 107 for B07. From 200 on, the rule is of a state: 211 for S11.
+It has the states, the filters, the gains, and the responses to loss of draft-ietf-ccwg-bbr, but neither extra_acked nor
+inflight_shortterm. The parameter ``fault`` is the number of the entry of the museum; 0 for none. From 100 on, it is 100
+and the number of a rule of ``fullpipe conform --rules bbr``, for example 107 for B07. From 200 on, the rule is of a
+state: 211 for S11.
 """
 
 import math
@@ -10,7 +11,7 @@ import math
 import fullpipe
 
 STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = map(float, range(7))
-SHOWN = ["phase", "bw_bps", "max_bw_bps", "pacing_bps"]
+SHOWN = ["phase", "bw_bps", "max_bw_bps", "pacing_bps", "inflight_longterm_packets"]
 GAINS = {STARTUP: 2.77, DRAIN: 0.5, DOWN: 0.9, CRUISE: 1.0, REFILL: 1.0, UP: 1.25, PROBE_RTT: 1.0}
 PROBE_WAIT_S = 2.5
 
@@ -26,6 +27,7 @@ class Bbr:
     bw_bps: float = 0.0
     max_bw_bps: float = 0.0
     pacing_bps: float = 0.0
+    inflight_longterm_packets: float = 0.0
     fault: float = 0.0
 
     def on_start(self, start):
@@ -35,9 +37,11 @@ class Bbr:
         known = start.rtt_s > 0 and self.fault != 7
         self.pacing_rate = 2.77 * start.window / (start.rtt_s if known else 0.001)
         self._is_initial = True
-        self._samples = self._kept = []
+        self._samples = []
         self._round = 0
-        self._bw = 0.0
+        self._bw = self._max_bw = self._latest_bw = 0.0
+        self._short_bw = self._long = math.inf
+        self._kept, self._loses, self._recovers, self._up_rounds = (math.inf, math.inf), False, False, 0
         self._full_bw, self._full_rounds, self._is_full = 0.0, 0, False
         self._min_rtt_s, self._min_rtt_at_s = math.inf, 0.0
         self._probed_at_s, self._prior_cwnd = 0.0, 0.0
@@ -46,7 +50,8 @@ class Bbr:
         self._limited_until, self._is_limited = -1, False
         self._restarts = False
         self._lost, self._ranges, self._last_lost, self._delivered = 0, 0, -2, 0
-        self._recovery_round, self._is_undoable = None, False
+        self._recovery_round, self._is_undoable, self._too_high = None, False, 0.0
+        self._is_careful = self._repeats = False
 
     def on_ack(self, flow, ack):
         """Model, state, and control parameters, in the order of the draft (5.2.3)."""
@@ -65,32 +70,43 @@ class Bbr:
     def on_lost(self, flow, lost):
         """Lost packets of this round, and their ranges (5.3.1.3)."""
         self._ranges += lost.number != self._last_lost + 1 or self.fault == 102
-        self._lost, self._last_lost = self._lost + 1, lost.number
+        self._lost, self._last_lost, self._loses = self._lost + 1, lost.number, True
+        if self.phase == UP and self._too_high == 0 and lost.lost_since_sent > 0.02 * lost.in_flight:
+            self._too_high = 8 * lost.in_flight / self._bits
 
     def on_congestion(self, flow, signal):
-        """A loss shows that the pipe is full: larger, older samples no longer count."""
-        self._recovery_round, self._kept = self._round, self._samples
-        if self._is_full and self.phase != UP:
-            self._samples = self._samples[-1:]
+        """What an undo restores; a timeout leaves one packet (5.6.4.4)."""
+        self._recovery_round, self._kept = self._round, (self._short_bw, self._long)
+        self._prior_cwnd = max(self._prior_cwnd, self.cwnd) if self._recovers or self.phase == PROBE_RTT else self.cwnd
+        self._recovers = True
         if signal == fullpipe.Signal.TIMEOUT:
-            self.cwnd = flow.in_flight + 1.0  # 5.6.4.4
+            self.cwnd = flow.in_flight + 1.0
+
+    def on_recovered(self, flow):
+        """The window before the losses (5.6.4.4)."""
+        self._recovers = False
+        if self.phase != PROBE_RTT:
+            self.cwnd = max(self.cwnd, self._prior_cwnd)
 
     def on_undo(self, cwnd, _ssthresh):
-        """All losses were spurious: the window and the samples before them, and another probe (5.5.11.2)."""
-        self.cwnd, self._samples = max(self.cwnd, cwnd), self._kept
+        """All losses were spurious: the window and the bound before them, and another probe (5.5.11.2)."""
+        self.cwnd, self._recovers, self._loses = max(self.cwnd, cwnd, self._prior_cwnd), False, False
+        self._short_bw, self._long = max(self._short_bw, self._kept[0]), max(self._long, self._kept[1])
         if self.phase == DOWN and self._is_undoable:
             self._enter(REFILL)
 
     def _measure(self, ack):
         limited = self._is_limited = ack.is_app_limited or self._round <= self._limited_until
-        rate = ack.delivery_rate
-        if rate > 0 and math.isfinite(rate):
+        rate = self._rate = ack.delivery_rate if math.isfinite(ack.delivery_rate) else 0.0
+        if rate > 0:
             if self.fault == 24 and limited:  # replaces larger ones
                 self._samples = []
-            if not limited or rate >= self._bw or self.fault == 24:
+            if not limited or rate >= self._max_bw or self.fault == 24:
                 self._samples = [(c, b) for c, b in self._samples if c > self._cycle - 2 and b > rate]
                 self._samples.append((self._cycle, rate))
-        self._bw = self._samples[0][1] if self._samples else self._bw
+            self._latest_bw = max(self._latest_bw, rate)
+        self._max_bw = self._samples[0][1] if self._samples else self._max_bw
+        self._bw = min(self._max_bw, self._short_bw)
 
     def _advance(self, flow, ack):
         now_s = flow.now_s
@@ -98,13 +114,18 @@ class Bbr:
         if ack.rtt_s > 0 and (ack.rtt_s < self._min_rtt_s or now_s > self._min_rtt_at_s + 10.0):
             self._min_rtt_s, self._min_rtt_at_s = ack.rtt_s, now_s
         if ack.round_start:
+            if self._loses and self.phase not in (STARTUP, REFILL, UP):  # the short-term bound (5.5.10.3)
+                self._short_bw = max(self._latest_bw, 0.7 * self._bw)
+            self._loses, self._latest_bw = False, self._rate
+            if self.phase == UP and flow.cwnd_limited and self.cwnd >= self._long:  # 1, 2, 4, ... (5.3.3.4)
+                self._long, self._up_rounds = self._long + 2**self._up_rounds, self._up_rounds + 1
             if self.phase in (STARTUP, UP, PROBE_RTT):
                 self._check_full(flow)
             self._recovery_round = self._recovery_round if flow.in_recovery else None
             self._lost, self._ranges, self._delivered = 0, 0, flow.delivered
         if self.phase == DRAIN and (flow.in_flight <= self._bdp() or self._round > self._begun_round + 3):
             self._enter(CRUISE)
-        self._probe(flow)
+        self._probe(flow, ack)
         if is_due and self._restarts and self.fault != 111:
             self._probed_at_s = now_s
         elif is_due and self.phase != PROBE_RTT:
@@ -132,18 +153,26 @@ class Bbr:
 
     def _enter(self, phase):
         self.phase, self._begun_round = phase, self._round
-        self._full_bw, self._full_rounds = 0.0, 0
+        self._full_bw, self._full_rounds, self._too_high = 0.0, 0, 0.0
+        if phase == REFILL:
+            self._short_bw, self._up_rounds, self._repeats = math.inf, 0, False
 
     def _go_down(self, now_s, *, is_undoable):
         self._enter(DOWN)
         self._down_at_s, self._is_undoable = now_s, is_undoable
         self._cycle += 1
 
-    def _probe(self, flow):
+    def _probe(self, flow, ack):
         """5.3.3: from ProbeBW_DOWN to ProbeBW_UP."""
-        waits = flow.now_s <= self._down_at_s + PROBE_WAIT_S
-        if self.phase == UP and self._lost > 0.02 * (flow.in_flight + self._lost):
+        repeats = self._repeats and self._round > self._begun_round + 1
+        waits = flow.now_s <= self._down_at_s + PROBE_WAIT_S and not repeats
+        if self.phase == UP and self._too_high:
+            self._long = max(self._too_high, 0.7 * min(self._bdp(), self.cwnd))
+            self._is_careful = True
             self._go_down(flow.now_s, is_undoable=True)
+        elif self.phase == UP and self._is_careful and flow.in_flight + ack.acked + 1 > self._long:  # 5.3.3.6
+            self._is_careful, self._repeats = False, True
+            self._go_down(flow.now_s, is_undoable=False)
         elif self.phase in (DOWN, CRUISE) and not waits:
             self._enter(REFILL)
         elif self.phase == DOWN and flow.in_flight <= 0.85 * self._bdp():
@@ -181,11 +210,14 @@ class Bbr:
             self.cwnd = min(self.cwnd + ack.acked, target)
         elif self.cwnd < target or flow.delivered < self._initial:
             self.cwnd += ack.acked
+        if self.fault != 23:
+            self.cwnd = min(self.cwnd, self._long if self.phase in (DRAIN, DOWN, REFILL, UP) else 0.85 * self._long)
         self.cwnd = max(self.cwnd, 4.0)
         if self.phase == PROBE_RTT:
             self.cwnd = min(self.cwnd, self._probe_window())
-        self.bw_bps = self.max_bw_bps = self._bw * self._bits
+        self.bw_bps, self.max_bw_bps = self._bw * self._bits, self._max_bw * self._bits
         self._pace(self.pacing_rate)
+        self.inflight_longterm_packets = self._long
 
     def _pace(self, rate):
         self.pacing_rate, self.pacing_bps = rate, rate * self._bits
