@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 
+from fullpipe.engine.options import RunOptions
 from fullpipe.errors import InputError
-from fullpipe.experiments.search.objective import Objective
+from fullpipe.experiments.search.objective import Objective, Sample
 from fullpipe.experiments.search.optimizer import maximize
+from fullpipe.experiments.search.searching import FIRST_SEEDS, Ranked, Work, promising
 from fullpipe.experiments.search.shrink import shrink
-from fullpipe.experiments.search.space import KNOBS, STEP_NUMBERS, Space, network, tidy
+from fullpipe.experiments.search.space import KNOBS, STEP_NUMBERS, Point, Space, network, tidy
+from fullpipe.runs.runner import Runner
 
 PLAIN = {knob.id: float(knob.plain) for knob in KNOBS}
 
@@ -283,3 +287,44 @@ def test_shrinking_stays_within_the_bounds() -> None:
 
 def test_a_rate_that_stays_has_no_period() -> None:
     assert tidy({**PLAIN, "period": 3.0}) == PLAIN
+
+
+def test_promising_sets_are_the_worst_ones_and_those_with_few_causes() -> None:
+    """Four sets by their values, and four more with one cause or none first."""
+    values = {"abc": 0.9, "ab": 0.8, "ac": 0.7, "bc": 0.6, "bd": 0.5, "": 0.4, "a": 0.3, "b": 0.2, "c": 0.1, "d": 0.0}
+    ranked = {frozenset(causes): Ranked(value, []) for causes, value in values.items()}
+    assert ["".join(sorted(causes)) for causes in promising(ranked)] == ["abc", "ab", "ac", "bc", "", "a", "b", "c"]
+
+
+def test_the_selected_networks_are_findings_of_their_own() -> None:
+    """A harm of 0.81 with loss is not clearly more than 0.8 without, 0.95 with a later start is, and 0.5 with jitter is
+    below the threshold of 0.75. A network with both loss and a later start adds nothing to the later start.
+    """
+    values = {"": 0.8, "loss": 0.81, "late": 0.95, "jitter": 0.5, "late loss": 0.96}
+
+    class Known(Work):
+        """A search whose networks have the values above, by their causes, the worse the larger the buffer is."""
+
+        def measure(self, points: Sequence[Point], seeds: Sequence[int], *, again: bool = False) -> None:  # noqa: ARG002
+            for point in points:
+                value = values[" ".join(sorted(self.space.causes(point)))] - 0.01 * (16 - point["buffer"])
+                for seed in seeds:
+                    of_point = self.known.setdefault(tuple(point.items()), {})
+                    of_point[seed] = Sample(value + 0.0001 * (-1) ** seed, 1.0 if point["rtt"] < 0.1 else 0.5)
+
+    objective = Objective("goodput_harm", "a", "b")
+    work = Known(objective, Space.of({}), Runner(RunOptions(), None), None, 1, None)
+    extras: tuple[dict[str, float], ...] = (
+        {},
+        {"loss": 0.001},
+        {"late": 10.0},
+        {"jitter": 0.01},
+        {"late": 10.0, "loss": 0.001},
+    )
+    for extra in extras:
+        points = [{**PLAIN, **extra, "buffer": buffer} for buffer in (1.0, 16.0)]
+        work.measure([*points, {**points[0], "buffer": 16.0, "rtt": 0.2}], FIRST_SEEDS)
+    selected = work.select(0.75)
+    assert [(set(work.space.causes(point)), point["buffer"]) for point in selected] == [({"late"}, 16.0), (set(), 16.0)]
+    assert {point["rtt"] for point in selected} == {0.04}, "at an RTT of 0.2 s no network is feasible"
+    assert [set(work.space.causes(point)) for point in work.select(0.99)] == [{"late", "loss"}], "the worst of all"

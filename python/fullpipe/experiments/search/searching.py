@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fullpipe._util.files import check_free
 from fullpipe._util.plain import Table
@@ -143,6 +144,28 @@ def search(
 Key = tuple[tuple[str, float], ...]
 """A point, as a key of a dictionary."""
 
+Causes = frozenset[str]
+"""Knobs of a point that could have had their plain value."""
+
+
+class Ranked(NamedTuple):
+    """Networks with equal causes.
+
+    Attributes:
+        worst: Value of the worst one.
+        points: The networks, the worst one first.
+    """
+
+    worst: float
+    points: list[Point]
+
+
+def promising(ranked: Mapping[Causes, Ranked]) -> list[Causes]:
+    """Sets of causes whose networks get more seeds: half by their worst values, the others with few causes first."""
+    worst = sorted(ranked, key=lambda causes: -ranked[causes].worst)
+    few = sorted(worst, key=lambda causes: len(causes) > 1)
+    return list(dict.fromkeys([*worst[: MOST_CAUSES // 2], *few][:MOST_CAUSES]))
+
 
 @dataclass
 class Work:
@@ -197,34 +220,50 @@ class Work:
 
     def select(self, threshold: float | None) -> list[Point]:
         """The worst network of each set of causes that is a finding, by successive halving under seeds that no earlier
-        choice has seen. Sets are taken from small to large: a larger one is a finding only if it is clearly worse than
-        each finding with a part of its causes. Without a finding above the threshold, the worst network of all.
+        choice has seen. Without a finding above the threshold, the worst network of all.
         """
-        first, second = FIRST_SEEDS[:1], SECOND_SEEDS
-        by_causes: dict[frozenset[str], list[Point]] = {}
-        for point in (dict(key) for key in self.known):
-            if self.fitness(point, first)[0]:
-                by_causes.setdefault(self.space.causes(point), []).append(point)
-        for points in by_causes.values():
-            points.sort(key=lambda point: self.fitness(point, first), reverse=True)
-        few = sorted(by_causes, key=lambda causes: (len(causes) > 1, -self.fitness(by_causes[causes][0], first)[1]))
-        worst = sorted(by_causes, key=lambda causes: -self.fitness(by_causes[causes][0], first)[1])
-        chosen = dict.fromkeys([*worst[: MOST_CAUSES // 2], *few][:MOST_CAUSES])
-        finals: dict[frozenset[str], Point] = {}
-        for causes in sorted(chosen, key=lambda causes: (len(causes), sorted(causes))):
-            best = self.best_of(by_causes[causes][:CANDIDATES], second)[0]
-            if self.fitness(best, second)[0]:
-                finals[causes] = best
-        found: dict[frozenset[str], Point] = {}
-        for causes, final in finals.items():
-            parts = [self.mean(other, second) for part, other in found.items() if part < causes]
-            is_worse = all(self.lower(final, second) * self.kept > value for value in parts)
-            if threshold is not None and self.lower(final, second) > threshold and is_worse:
-                found[causes] = final
-        ordered = sorted((found or finals).values(), key=lambda point: self.mean(point, second), reverse=True)
+        finals = self.finals()
+        found = {} if threshold is None else self.above(finals, threshold)
+        ordered = sorted((found or finals).values(), key=lambda point: self.mean(point, SECOND_SEEDS), reverse=True)
         if found:
             ordered.sort(key=lambda point: min(2, len(self.space.causes(point))))
         return self.best_of(ordered[: MOST_FINDINGS if found else 1], THIRD_SEEDS)
+
+    def finals(self) -> dict[Causes, Point]:
+        """The worst feasible network of each promising set of causes, small sets first."""
+        ranked = self.ranked()
+        finals: dict[Causes, Point] = {}
+        for causes in sorted(promising(ranked), key=lambda causes: (len(causes), sorted(causes))):
+            best = self.best_of(ranked[causes].points[:CANDIDATES], SECOND_SEEDS)[0]
+            if self.fitness(best, SECOND_SEEDS)[0]:
+                finals[causes] = best
+        return finals
+
+    def ranked(self) -> dict[Causes, Ranked]:
+        """The feasible networks of the search by their causes, the worst one first."""
+        seeds = FIRST_SEEDS[:1]
+        by_causes: dict[Causes, list[tuple[Fitness, Point]]] = {}
+        for point in (dict(key) for key in self.known):
+            fitness = self.fitness(point, seeds)
+            if fitness[0]:
+                by_causes.setdefault(self.space.causes(point), []).append((fitness, point))
+        found = {}
+        for causes, members in by_causes.items():
+            members.sort(key=lambda member: member[0], reverse=True)
+            found[causes] = Ranked(members[0][0][1], [point for _, point in members])
+        return found
+
+    def above(self, finals: Mapping[Causes, Point], threshold: float) -> dict[Causes, Point]:
+        """The networks whose interval is above the threshold, from small sets of causes to large ones: a larger one is
+        a finding only if it is clearly worse than each finding with a part of its causes.
+        """
+        found: dict[Causes, Point] = {}
+        for causes, final in finals.items():
+            lower = self.lower(final, SECOND_SEEDS)
+            parts = [self.mean(other, SECOND_SEEDS) for part, other in found.items() if part < causes]
+            if lower > threshold and all(lower * self.kept > value for value in parts):
+                found[causes] = final
+        return found
 
     def best_of(self, points: Sequence[Point], seeds: Sequence[int]) -> list[Point]:
         """Points in the order of their fitness under some seeds."""
