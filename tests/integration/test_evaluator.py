@@ -133,6 +133,20 @@ def test_cheats_are_rejected(name: str, paths: int, check: str) -> None:
     assert check in found["artifacts"]["rejected"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "without"), [("cheat_table", "neighbors"), ("cheat_clock", "shift"), ("cheat_state", "A-B-A")]
+)
+def test_cheats_of_the_guide_are_rejected_with_its_secret(name: str, without: str) -> None:
+    """All paths, and the secret of the table in the guide, with and without the static check."""
+    secret = runpy.run_path(str(ROOT / "benchmarks/candidates.py"))["SECRET"]
+    for check_source in (True, False):
+        found = evaluate(CANDIDATES / f"{name}.py", secret=secret, check_source=check_source)
+        assert found["combined_score"] == 0
+        check = "static check" if check_source and name == "cheat_state" else without
+        assert found["artifacts"]["rejected"].startswith(f"{check}:")
+
+
 def test_an_honest_candidate_is_accepted_and_scores_above_its_stages(tmp_path: Path) -> None:
     options = {"secret": b"x", "paths": 4, "held": 4, "workers": 2, "rounds": tmp_path / "rounds.json"}
     one = evaluate(CANDIDATES / "reno.py", **options)
