@@ -239,6 +239,74 @@ def test_quic_log_has_packets_losses_and_states(tmp_path: Path, version: str) ->
     assert last(found)["retransmits"] == flow(result)["retransmits"]
 
 
+@pytest.mark.parametrize("version", ["0.3", "draft-13"])
+def test_quic_log_has_the_tunnel_and_probes_of_the_path_mtu(tmp_path: Path, version: str) -> None:
+    """RFC 9000 section 14.4: the loss of a path MTU probe is no congestion."""
+    rules = 'transport = "quic", tunnel = { at = "4 s", overhead = "60 B" }, mtu_probes = "1 s"'
+    text = LOSSES.replace('"cubic", host = "linux"', f'"log-packets", {rules}')
+
+    @fullpipe.packet_algorithm("log-packets")
+    class LogPackets:
+        datagram = 1472
+
+        def on_packets_acked(self, path: Any, acked: Any, rtt: Any) -> None: ...
+
+        def on_packets_lost(self, path: Any, lost: Any, persistent: bool) -> None: ...
+
+        def on_mtu(self, path: Any, max_datagram_bytes: int) -> None:
+            self.datagram = max_datagram_bytes
+
+        def window_bytes(self) -> int:
+            """More than the 33 packets of the path and its buffer of 20."""
+            return 60 * self.datagram
+
+    result = run(text, tmp_path, qlog=tmp_path / "logs", qlog_version=version)
+    (file,) = (path for path in (tmp_path / "logs").iterdir() if path.name.startswith("flow"))
+    if version == "0.3":
+        events = json.loads(file.read_text())["traces"][0]["events"]
+    else:
+        events = [json.loads(record) for record in file.read_text().split("\x1e")[2:]]
+    sent, lost = (
+        [(each["time"], each["data"]) for each in events if each["name"].endswith(kind)]
+        for kind in ("packet_sent", "packet_lost")
+    )
+    assert [data["header"]["packet_number"] for _, data in sent] == list(range(len(sent)))
+    # 1500 bytes with 28 of headers, and with 60 more in the tunnel.
+    for time, data in sent:
+        assert data["raw"]["length"] == (1472 if time < 4000 else 1412)
+    probes, lost_probes = (
+        {data["header"]["packet_number"] for _, data in rows if data.get("is_mtu_probe_packet")}
+        for rows in (sent, lost)
+    )
+    # One in each second but the first, of a run of 8 s.
+    assert lost_probes == probes
+    assert len(probes) == 7
+    retransmits = flow(result)["retransmits"]
+    assert len(lost) - len(probes) == retransmits > 0
+    assert last(read(file))["lost"] == retransmits
+    # Windows are in packets of the same size.
+    metrics = [each["data"] for each in events if each["name"].endswith("metrics_updated")]
+    assert [data["congestion_window"] for data in metrics if "congestion_window" in data] == [60 * 1472, 60 * 1412]
+    assert metrics[-1]["bytes_in_flight"] % 1412 == 0
+
+
+def test_reader_knows_a_probe_of_the_path_mtu_by_its_transmission(tmp_path: Path) -> None:
+    """Some writers mark such packets in ``packet_sent`` only."""
+    head = '{"qlog_version":"0.3","traces":[{"vantage_point":{"type":"client"},"events":['
+    events = [
+        f'{{"time":{10 * number},"name":"transport:packet_sent","data":{{"header":{{"packet_type":"1RTT",'
+        f'"packet_number":{number}}},"raw":{{"length":1200}},"is_mtu_probe_packet":{flag}}}}}'
+        for number, flag in enumerate(["false", "true", "false"])
+    ]
+    events += [
+        f'{{"time":50,"name":"recovery:packet_lost","data":{{"header":{{"packet_type":"1RTT","packet_number":{n}}}}}}}'
+        for n in (0, 1)
+    ]
+    file = tmp_path / "a.qlog"
+    file.write_text(head + ",".join(events) + "]}]}")
+    assert last(read(file))["lost"] == 1
+
+
 def test_bbr_shows_its_phases(tmp_path: Path) -> None:
     run(BBR, tmp_path, qlog=tmp_path / "logs")
     trace = json.loads((tmp_path / "logs" / "flow-0000-bbr.qlog").read_text())["traces"][0]

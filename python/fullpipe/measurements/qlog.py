@@ -163,6 +163,7 @@ class _Trace:
         self._acked = 0.0
         self._sizes: Counter[int] = Counter()
         self._packets: dict[tuple[str, int], tuple[float, float]] = {}
+        self._probes: set[tuple[str, int]] = set()
         self._ratios: list[float] = []
         self._factor: float | None = None
         self._waiting: list[Tree] = []
@@ -187,7 +188,7 @@ class _Trace:
         elif name == "packet_received":
             self._on_received(t_s, data)
         elif name == "packet_lost":
-            self._state["lost"] += 1
+            self._on_lost(data)
         elif name == "metrics_updated":
             self._on_metrics(data)
         elif name == "congestion_state_updated":
@@ -256,8 +257,15 @@ class _Trace:
         if size and (int(size) in self._sizes or len(self._sizes) < 64):
             self._sizes[int(size)] += 1
         key = _number_of(data)
+        if key is not None and data.get("is_mtu_probe_packet") is True and len(self._probes) < MOST_SENT:
+            self._probes.add(key)
         if key is not None and len(self._packets) < MOST_SENT:
             self._packets[key] = t_s, size
+
+    def _on_lost(self, data: Tree) -> None:
+        """Counts a lost packet, unless it probed the path MTU: such a loss is no congestion (RFC 9000, section 14.4)."""
+        if data.get("is_mtu_probe_packet") is not True and _number_of(data) not in self._probes:
+            self._state["lost"] += 1
 
     def _on_received(self, t_s: float, data: Tree) -> None:
         self.received += _size(data)

@@ -45,7 +45,8 @@ pub fn sent<P: Policy>(trace: &mut Trace, flow: &Connection<P>, seq: u64, now: N
     if let Some(tracer) = trace {
         let sender = &flow.sender;
         let is_last = sender.to_send() == Some(seq + 1);
-        let sent = Sent { seq, chunk: sender.chunk_of(seq).unwrap_or(seq), new, marks, is_last };
+        let (chunk, after_mtu_probe) = (sender.chunk_of(seq).unwrap_or(seq), sender.is_after_mtu_probe(seq));
+        let sent = Sent { seq, chunk, after_mtu_probe, new, marks, is_last };
         tracer.sent(flow.id, now, &sent, &sender.snapshot());
     }
 }

@@ -92,6 +92,8 @@ pub(crate) struct Sent {
     pub seq: u64,
     /// QUIC: datagram of data in the packet.
     pub chunk: u64,
+    /// QUIC: the packet before this one is a path MTU probe, which left with it.
+    pub after_mtu_probe: bool,
     /// The segment is sent for the first time.
     pub new: bool,
     /// ECN fields.
@@ -106,7 +108,15 @@ pub(crate) struct Settled {
     /// Newly acknowledged packets, ascending.
     pub acked: Vec<u64>,
     /// Packets found lost, ascending.
-    pub lost: Vec<(u64, LostBy)>,
+    pub lost: Vec<LostPacket>,
+}
+
+/// QUIC packet found lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LostPacket {
+    pub number: u64,
+    pub by: LostBy,
+    pub is_mtu_probe: bool,
 }
 
 /// Files of a run.

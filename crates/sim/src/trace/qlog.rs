@@ -5,7 +5,9 @@
 //! # Deviations and choices
 //! - TCP has no packet numbers in its ACKs. An ACK frame here has the last transmissions of the segments that the ACK newly
 //!   acknowledges. A transmission counts as lost when its segment is retransmitted.
-//! - The length of a packet is its size without 28 bytes, the headers of IPv4 and UDP.
+//! - The length of a packet is its size without 28 bytes, the headers of IPv4 and UDP, and for QUIC without those of a `tunnel`. Windows
+//!   and rates have the same sizes. The offsets of stream frames are those of packets without a tunnel.
+//! - A path MTU probe has the length of a packet of data, since the simulated probe counts as one.
 //! - An ACK frame has the newly acknowledged packets only, and the CE count, if the receiver counts marks.
 //! - Version 0.3 has no events for ECN states.
 
@@ -45,7 +47,7 @@ pub struct Qlog {
     file: File,
     version: QlogVersion,
     facts: Facts,
-    /// Payload of a packet, bytes.
+    /// Payload of a packet without a tunnel, bytes.
     length: u64,
     has_events: bool,
     /// Number of the next packet.
@@ -160,6 +162,9 @@ impl Qlog {
     /// A packet leaves.
     pub fn sent(&mut self, now: Nanos, sent: &Sent, state: &Snapshot) {
         let is_quic = self.facts.tcp.quic.is_some();
+        if sent.after_mtu_probe {
+            self.put_mtu_probe(now, sent.seq - 1, self.length_at(state));
+        }
         let chunk = if is_quic { sent.chunk } else { sent.seq };
         let number = if is_quic { sent.seq } else { self.next };
         self.next = number + 1;
@@ -180,7 +185,7 @@ impl Qlog {
         let earlier = std::mem::replace(before, Transmission { number, acked: false });
         if !earlier.acked {
             let by = if by_timer { "pto_expired" } else { "reordering_threshold" };
-            self.put_lost(now, earlier.number, by);
+            self.put_lost(now, earlier.number, by, false);
         }
         !earlier.acked
     }
@@ -193,8 +198,21 @@ impl Qlog {
         self.segments[place] = Transmission { number, acked: false };
     }
 
+    fn put_mtu_probe(&mut self, now: Nanos, number: u64, length: u64) {
+        let data = format!(
+            "\"header\":{{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"raw\":{{\"length\":{length}}},\
+             \"frames\":[{{\"frame_type\":\"ping\"}},{{\"frame_type\":\"padding\"}}],\"is_mtu_probe_packet\":true"
+        );
+        self.event(now, &SENT, &data);
+    }
+
+    /// Bytes of a packet that is sent in this state.
+    fn length_at(&self, state: &Snapshot) -> u64 {
+        state.datagram.unwrap_or(self.length)
+    }
+
     fn put_sent(&mut self, now: Nanos, number: u64, chunk: u64, again: Option<bool>, sent: &Sent, state: &Snapshot) {
-        let length = self.length;
+        let length = self.length_at(state);
         let within = match self.version {
             QlogVersion::V03 => format!("\"length\":{length}"),
             QlogVersion::Draft13 => format!("\"raw\":{{\"length\":{length}}}"),
@@ -210,7 +228,7 @@ impl Qlog {
             (_, Ecn::Ect0) => ",\"ecn\":\"ECT(0)\"",
             (_, Ecn::Ce) => ",\"ecn\":\"CE\"",
         };
-        let offset = chunk * length;
+        let offset = chunk * self.length;
         let data = format!(
             "\"header\":{{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"raw\":{{\"length\":{length}}},\
              \"frames\":[{{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":{offset},{within}}}]{ecn}{trigger}"
@@ -258,12 +276,12 @@ impl Qlog {
     }
 
     fn settle(&mut self, now: Nanos, settled: Option<&Settled>, state: &Snapshot) {
-        for &(number, by) in settled.map_or(&[][..], |settled| &settled.lost) {
-            let by = match by {
+        for packet in settled.map_or(&[][..], |settled| &settled.lost) {
+            let by = match packet.by {
                 LostBy::PacketThreshold => "reordering_threshold",
                 _ => "time_threshold",
             };
-            self.put_lost(now, number, by);
+            self.put_lost(now, packet.number, by, packet.is_mtu_probe);
         }
         self.metrics(now, state);
     }
@@ -291,25 +309,26 @@ impl Qlog {
         numbers
     }
 
-    fn put_lost(&mut self, now: Nanos, number: u64, by: &str) {
-        let header = format!("\"header\":{{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"trigger\":\"{by}\"");
-        self.event(now, &LOST, &header);
+    fn put_lost(&mut self, now: Nanos, number: u64, by: &str, is_mtu_probe: bool) {
+        let probe = if is_mtu_probe { ",\"is_mtu_probe_packet\":true" } else { "" };
+        let data =
+            format!("\"header\":{{\"packet_type\":\"1RTT\",\"packet_number\":{number}}}{probe},\"trigger\":\"{by}\"");
+        self.event(now, &LOST, &data);
     }
 
     /// Metrics that have changed, and the congestion state.
     fn metrics(&mut self, now: Nanos, state: &Snapshot) {
-        let bytes = |packets: f64| Some((packets * self.length as f64).round() as u64);
-        let rate = state
-            .pacing_rate
-            .filter(|rate| rate.is_finite())
-            .map(|packets| (packets * self.facts.packet_size as f64 * 8.0).round() as u64);
+        let length = self.length_at(state) as f64;
+        let bytes = |packets: f64| Some((packets * length).round() as u64);
+        let rate =
+            state.pacing_rate.filter(|rate| rate.is_finite()).map(|packets| (packets * length * 8.0).round() as u64);
         let values = [
             state.min_rtt,
             state.smoothed_rtt,
             state.latest_rtt,
             state.rtt_variation,
             bytes(state.cwnd),
-            bytes(state.in_flight as f64),
+            state.bytes_in_flight.or(bytes(state.in_flight as f64)),
             state.ssthresh.and_then(bytes),
             rate,
         ];

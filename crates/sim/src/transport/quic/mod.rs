@@ -29,9 +29,9 @@ pub use rtt::Rtt;
 use super::ranges::Ranges;
 use crate::model::{self, Pacing, Tcp};
 use crate::packet::Ecn;
-use crate::trace::Settled;
-pub use flight::MTU_PROBE;
-use flight::{Flight, Found, Record};
+use crate::trace::{LostPacket, Settled};
+use flight::{Flight, Found};
+pub use flight::{MTU_PROBE, Record};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::packets::{self, Acked, Lost, LostBy, Path, RateSample, Sent};
 use std::collections::VecDeque;
@@ -159,11 +159,10 @@ impl Connection {
         self.ce
     }
 
-    /// Adds the packets that `news` settles to the list for a log.
-    pub fn list_settled(&mut self, news: &News) {
+    /// Adds acknowledged packets to the list for a log.
+    pub fn list_acked(&mut self, news: &News) {
         if let Some(settled) = &mut self.settled {
             settled.acked.extend(news.acked.iter().map(|packet| packet.sent.number));
-            settled.lost.extend(news.lost.iter().map(|packet| (packet.sent.number, packet.by)));
         }
     }
 
@@ -405,6 +404,9 @@ impl Connection {
             self.rtt.restart_min();
         }
         for (record, by) in found {
+            if let Some(settled) = &mut self.settled {
+                settled.lost.push(LostPacket { number: record.sent.number, by, is_mtu_probe: record.is_mtu_probe() });
+            }
             if record.is_mtu_probe() {
                 news.discarded += record.sent.bytes;
                 continue;
@@ -483,68 +485,4 @@ impl Connection {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use fullpipe_cc::time::MILLISECOND as MS;
-
-    /// Connection with datagrams of 1000 bytes that has sent these at time 0, and has an RTT of 100 ms.
-    fn connection(datagrams: u64) -> Connection {
-        let mut connection = Connection { datagram: 1000, ..Connection::idle(model::Quic::default()) };
-        connection.open(0, 100 * MS);
-        (0..datagrams).for_each(|chunk| {
-            connection.send(0, chunk, false);
-        });
-        connection
-    }
-
-    /// draft-ietf-ccwg-bbr, `P.tx_in_flight`: with the packet itself.
-    #[test]
-    fn a_record_has_the_bytes_in_flight_after_it() {
-        let mut connection = connection(2);
-        assert_eq!(connection.send(0, 2, false).in_flight, 3000);
-    }
-
-    /// A window of three packets has room for a third, and for no fourth.
-    #[test]
-    fn the_window_limits_if_one_more_packet_exceeds_it() {
-        for (sent, limited) in [(2, false), (3, true)] {
-            let mut connection = connection(sent);
-            connection.note_limit(3);
-            assert_eq!(connection.is_cwnd_limited(), limited, "{sent}");
-        }
-    }
-
-    /// RFC 9002 sections 5.3 and 6.2.1: 100 ms + 4 · 50 ms + 25 ms after the last packet, doubled for each expiry; none with nothing in flight.
-    #[test]
-    fn the_probe_timer_runs_while_a_packet_is_in_flight() {
-        assert_eq!(connection(0).deadline(), Nanos::MAX);
-        let mut connection = connection(1);
-        assert_eq!(connection.deadline(), 325 * MS);
-        assert!(connection.on_timer(325 * MS).is_none());
-        assert_eq!(connection.deadline(), 650 * MS);
-    }
-
-    /// RFC 9002 section 6.1.1: packet 1 is lost when packet 4 is acknowledged. Its data is retransmitted, that of the others is not.
-    #[test]
-    fn the_data_of_a_lost_packet_waits() {
-        let mut connection = connection(5);
-        for number in [0, 2, 3, 4] {
-            connection.receiver.take(number, number, 50 * MS, false);
-        }
-        let count = connection.receiver.acknowledge();
-        let news = connection.on_ack(100 * MS, count, 50 * MS);
-        assert_eq!(news.lost.iter().map(|packet| packet.sent.number).collect::<Vec<_>>(), [1]);
-        assert_eq!(connection.acked_chunks(), 4);
-        assert_eq!((connection.next_waiting(), connection.next_waiting()), (Some(1), None));
-    }
-
-    /// A window before a cut is remembered with `undo` only.
-    #[test]
-    fn a_cut_can_be_undone_unless_the_scenario_says_otherwise() {
-        for undoes in [true, false] {
-            let mut connection = Connection { undoes, ..connection(1) };
-            connection.begin_recovery(0, Some((20.0, 10.0)), 1);
-            assert_eq!(connection.before.is_some(), undoes);
-        }
-    }
-}
+mod tests;

@@ -75,7 +75,7 @@ impl<P: Policy> Sender<P> {
 
     /// Reports news to the congestion control: spurious losses, marks, losses, acknowledgments.
     fn respond(&mut self, now: Nanos, quic: &mut Connection, news: &News) {
-        quic.list_settled(news);
+        quic.list_acked(news);
         let before = Some((self.cc.cwnd(), self.cc.ssthresh()));
         let undone = news.all_arrived && quic.before.is_some();
         let undo = if undone { quic.before.take() } else { None };

@@ -4,6 +4,7 @@ use super::{Phase, Sender};
 use crate::trace::Settled;
 use crate::transport::pacing;
 use crate::transport::policy::Policy;
+use crate::transport::quic::Record;
 use fullpipe_cc::Nanos;
 
 /// State of a sender. Windows are packets.
@@ -25,6 +26,9 @@ pub struct Snapshot {
     pub min_rtt: Option<Nanos>,
     /// Pacing rate, packets per second.
     pub pacing_rate: Option<f64>,
+    /// QUIC: bytes of a packet, and those in flight, without the headers of UDP and IPv4 and of a tunnel.
+    pub datagram: Option<u64>,
+    pub bytes_in_flight: Option<u64>,
     /// Marked packets that the receiver has reported.
     pub marked: u64,
     /// Congestion state: a phase of BBR, "recovery", "restart" (slow start after a timeout), "slow_start", or "congestion_avoidance".
@@ -49,6 +53,8 @@ impl<P: Policy> Sender<P> {
             rtt_variation: self.rtt.variation(),
             min_rtt: self.rtt.least(),
             pacing_rate: None,
+            datagram: None,
+            bytes_in_flight: None,
             marked: self.ecn.as_ref().map_or(0, |ecn| ecn.told().into()),
             state: self.congestion_state(),
         };
@@ -60,6 +66,8 @@ impl<P: Policy> Sender<P> {
                 smoothed_rtt: known(rtt.smoothed),
                 rtt_variation: known(rtt.variation),
                 min_rtt: rtt.min,
+                datagram: Some(quic.datagram()),
+                bytes_in_flight: Some(quic.flight.in_flight_bytes),
                 pacing_rate: quic.paced.then(|| self.quic_rate(quic)),
                 marked: quic.marked(),
                 ..common
@@ -72,6 +80,12 @@ impl<P: Policy> Sender<P> {
     /// Data of a QUIC packet in flight.
     pub fn chunk_of(&self, number: u64) -> Option<u64> {
         Some(self.quic.as_ref()?.flight.get(number)?.chunk)
+    }
+
+    /// Whether the packet before QUIC packet `number` is a path MTU probe. Such a probe leaves directly before data.
+    pub fn is_after_mtu_probe(&self, number: u64) -> bool {
+        let before = number.checked_sub(1).and_then(|before| self.quic.as_ref()?.flight.get(before));
+        before.is_some_and(Record::is_mtu_probe)
     }
 
     /// Turns on the list of settled QUIC packets.
