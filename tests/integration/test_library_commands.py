@@ -168,7 +168,7 @@ FAULTS = {
     "rate": (
         "    fn on_packets_acked",
         "    fn pacing_rate_bytes_per_s(&self) -> Option<f64> { Some(f64::NAN) }\n\n    fn on_packets_acked",
-        "returned pacing rate -inf after create",
+        "returned pacing rate NaN after create",
     ),
 }
 """Changes of the code, and what the message says."""

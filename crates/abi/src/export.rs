@@ -1,6 +1,6 @@
 //! Table of functions of a controller written in Rust.
 
-use crate::{CAcked, CPath, NONE, Param, Start, State, Table};
+use crate::{CAcked, CPath, NONE, NOT_A_RATE, Param, Start, State, Table};
 use fullpipe_cc::packets::{Acked, Lost, PacketControl, Path, Rtt, Sent};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -177,8 +177,7 @@ mod events {
 
     pub unsafe extern "C" fn pacing_rate<C: Controller>(state: State) -> f64 {
         let rate = unsafe { control::<C>(state) }.pacing_rate_bytes_per_s();
-        // NaN means that there is no rate. Minus infinity is refused.
-        rate.map_or(f64::NAN, |rate| if rate.is_nan() { f64::NEG_INFINITY } else { rate })
+        rate.map_or(f64::NAN, |rate| if rate.is_nan() { NOT_A_RATE } else { rate })
     }
 
     pub unsafe extern "C" fn send_quantum<C: Controller>(state: State) -> u64 {

@@ -24,6 +24,8 @@ pub const ABI: u32 = 2;
 
 /// Unknown time.
 pub const NONE: u64 = u64::MAX;
+/// Pacing rate of a controller whose own is NaN, which means none here. It is refused.
+pub const NOT_A_RATE: f64 = f64::NEG_INFINITY;
 
 /// State of a connection.
 pub type State = *mut c_void;

@@ -1,7 +1,7 @@
 //! Packet-level controllers in shared libraries: version 2 of `include/fullpipe.h`.
 
 use crate::own::Failure;
-use fullpipe_abi::{ABI, CAcked, CPath, Library, NONE, State, Table};
+use fullpipe_abi::{ABI, CAcked, CPath, Library, NONE, NOT_A_RATE, State, Table};
 use fullpipe_cc::packets::{Acked, Event, Lost, PacketControl, Packets, Path, Rtt, Sent};
 use fullpipe_cc::params::{Group, Info, Kind, Params, Value};
 use fullpipe_cc::{CongestionControl, Nanos, Start};
@@ -283,7 +283,7 @@ impl PacketControl for Native {
 
     fn pacing_rate_bytes_per_s(&self) -> Option<f64> {
         let rate = unsafe { self.table.pacing_rate?(self.state) };
-        Some(rate).filter(|rate| !rate.is_nan())
+        Some(if rate == NOT_A_RATE { f64::NAN } else { rate }).filter(|_| !rate.is_nan())
     }
 
     fn send_quantum_bytes(&self) -> u64 {
