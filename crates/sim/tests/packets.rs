@@ -86,6 +86,9 @@ impl PacketControl for Checked {
             assert!(!self.2 || path.in_flight == seen.in_flight_bytes(), "{path:?}");
             assert_eq!((sent.in_flight, sent.bytes), (path.in_flight, path.datagram));
             assert_eq!(path.prior_in_flight, path.in_flight - sent.bytes);
+            if sent.is_probe && path.in_flight > self.0.window_bytes() {
+                *seen.events.entry("probe-beyond-window").or_default() += 1;
+            }
         });
     }
 
@@ -246,6 +249,7 @@ fn events_over_quic_agree_with_the_packets() {
     assert!(events["ce"] > 2, "{events:?}");
     let (_, events) = quic("loss = 0.4", "");
     assert!(events["pto"] > 2 && events["persistent"] > 0, "{events:?}");
+    assert!(events["probe-beyond-window"] > 0, "RFC 9002 section 7.5: the window does not limit probes, {events:?}");
     let (_, events) = quic("", "size = \"30 packets\"");
     assert!(events["app-limited"] > 0 && !events.contains_key("lost"), "{events:?}");
     let (_, events) = quic("reorder = { probability = 0.002, delay = \"15 ms\" }", "");

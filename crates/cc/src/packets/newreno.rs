@@ -111,7 +111,7 @@ mod tests {
         cc.window_bytes()
     }
 
-    /// A loss at 10 ms begins a recovery. A packet sent at that moment belongs to it, one sent later does not.
+    /// RFC 9002 section 7.3.2: a loss at 10 ms begins a recovery. A packet sent at that moment belongs to it, one sent later does not.
     #[test]
     fn a_recovery_period_goes_by_send_time() {
         let mut cc = newreno(24_000);
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(lose(&mut cc, 15 * MS, 10 * MS + 1, false), 6_060);
     }
 
-    /// Section 7.3.3 allows one datagram per round: ten packets of a window of ten grow it by 1150.38 bytes.
+    /// RFC 9002 section 7.3.3 allows one datagram per round: ten packets of a window of ten grow it by 1150.38 bytes.
     #[test]
     fn congestion_avoidance_grows_by_less_than_a_datagram_per_round() {
         let mut cc = newreno(24_000);
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!((cc.window * 100.0).round(), 1_315_038.0);
     }
 
-    /// Persistent congestion leaves two datagrams and the threshold of the loss, and slow start follows at once.
+    /// RFC 9002 section 7.6.2: persistent congestion leaves two datagrams and the threshold of the loss, and slow start follows at once.
     #[test]
     fn persistent_congestion_leaves_two_datagrams() {
         let mut cc = newreno(24_000);

@@ -222,6 +222,7 @@ mod tests {
         (lost.iter().map(|(record, _)| record.sent.number).collect(), persistent)
     }
 
+    /// RFC 9002 section 6.1.1: of packets 0 to 9, an ACK of 5 shows that 0, 1, and 2 are lost.
     #[test]
     fn packets_three_numbers_below_the_largest_acknowledged_are_lost() {
         let mut packets = flight(&[0; 10]);
@@ -230,7 +231,7 @@ mod tests {
         assert!(ack(&mut flight(&[0; 10]), MS, &rtt(SECOND), &[2]).0.is_empty());
     }
 
-    /// RTT 40 ms: the threshold is 45 ms. Packet 0 is lost at 45 ms exactly, packet 1 arrives in time before 46 ms.
+    /// RFC 9002 section 6.1.2, RTT 40 ms: the threshold is 45 ms. Packet 0 is lost at 45 ms exactly, packet 1 arrives in time before 46 ms.
     #[test]
     fn packets_are_lost_nine_eighths_of_an_rtt_after_sending() {
         let mut packets = flight(&[0, 1, 2]);
@@ -266,7 +267,8 @@ mod tests {
         assert_eq!(packets.in_flight, 1);
     }
 
-    /// Section 7.6.3 in seconds, PTO 2: packets 1 to 7 are sent at 0 to 6, 8 at 8, and 9 at 12. An ACK of 1 at 1.2 is not the first sample.
+    /// RFC 9002 section 7.6.3 in seconds, PTO 2: packets 1 to 7 are sent at 0 to 6, 8 at 8, and 9 at 12. An ACK of 1 at 1.2 is not the
+    /// first sample.
     fn example(first_sample: Nanos, acked: &[u64]) -> (Vec<u64>, bool) {
         let mut packets = flight(&[0, 0, 1000, 2000, 3000, 4000, 5000, 6000, 8000, 12_000]);
         let mut rtt = Rtt::new(0);

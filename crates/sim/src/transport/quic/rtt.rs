@@ -89,8 +89,8 @@ mod tests {
         rtt
     }
 
-    /// Smoothed RTT, variation, PTO, and time threshold after samples and ACK delays in milliseconds, by hand. The order before
-    /// erratum 7539 would give 39.6875 ms of variation in the second row.
+    /// RFC 9002 sections 5.3, 6.1.2, and 6.2.1: smoothed RTT, variation, PTO, and time threshold after samples and ACK delays in
+    /// milliseconds, by hand. The order before erratum 7539 would give 39.6875 ms of variation in the second row.
     #[test]
     fn estimates_follow_the_pseudocode() {
         let samples = [(100, 10), (130, 20), (110, 25), (160, 60), (90, 0)];
@@ -107,9 +107,10 @@ mod tests {
         }
         assert_eq!(rtt(&samples).min, Some(90 * MILLISECOND));
         assert_eq!(rtt(&[]).pto(), 1024 * MILLISECOND, "no sample yet");
+        assert_eq!(Rtt::new(0).pto(), 999 * MILLISECOND, "no sample and no ACK delay, as in the handshake");
     }
 
-    /// The delay is subtracted if the rest is at least the minimum: 125 - 25 of a minimum of 100.
+    /// RFC 9002 section 5.3: the delay is subtracted if the rest is at least the minimum: 125 - 25 of a minimum of 100.
     #[test]
     fn an_ack_delay_never_makes_a_sample_less_than_the_minimum() {
         let mut rtt = rtt(&[(100, 0)]);
@@ -117,6 +118,7 @@ mod tests {
         assert_eq!(rtt.sample(1, 124_999 * US, 25 * MILLISECOND), 124_999 * US);
     }
 
+    /// RFC 9002 section 6.1.2: kGranularity, and the larger of the latest and the smoothed RTT.
     #[test]
     fn short_round_trips_wait_for_a_millisecond() {
         let mut rtt = Rtt::new(0);
