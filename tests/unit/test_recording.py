@@ -253,7 +253,7 @@ def test_quic_log_has_the_tunnel_and_probes_of_the_path_mtu(tmp_path: Path, vers
 
         def on_packets_lost(self, path: Any, lost: Any, persistent: bool) -> None: ...
 
-        def on_mtu(self, path: Any, max_datagram_bytes: int) -> None:
+        def on_mtu(self, _path: Any, max_datagram_bytes: int) -> None:
             self.datagram = max_datagram_bytes
 
         def window_bytes(self) -> int:

@@ -263,7 +263,7 @@ class _Trace:
             self._packets[key] = t_s, size
 
     def _on_lost(self, data: Tree) -> None:
-        """Counts a lost packet, unless it probed the path MTU: such a loss is no congestion (RFC 9000, section 14.4)."""
+        """Counts a lost packet, unless it probed the path MTU, which is no congestion (RFC 9000, section 14.4)."""
         if data.get("is_mtu_probe_packet") is not True and _number_of(data) not in self._probes:
             self._state["lost"] += 1
 
