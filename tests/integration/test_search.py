@@ -97,6 +97,17 @@ def test_a_planted_weakness_is_found_and_shrinks_to_its_knob() -> None:
     assert 0.049 <= found.knobs["rtt"] <= 0.056
 
 
+@pytest.mark.slow
+def test_the_latecomer_is_found_with_ledbat_and_not_with_its_successor() -> None:
+    """Up to 10 Mbit/s: on faster links the flows of LEDBAT++ need longer to share than the interval of a search."""
+    bounds = dict.fromkeys(("loss", "cross", "jitter", "outage"), "0")
+    bounds |= {"rate": "1..10 Mbit/s", "rtt_ratio": "1", "swing": "1"}
+    found = {name: search(name, against=name, bounds=bounds, evaluations=80) for name in ("ledbat", "ledbat++")}
+    assert found["ledbat"].found
+    assert "late" in found["ledbat"].knobs
+    assert found["ledbat++"].found is False
+
+
 def test_a_search_finds_several_weaknesses_and_draws_them(tmp_path: Path) -> None:
     """`bbr` harms CUBIC over shallow buffers, without any extra; the path of the best values never falls."""
     bounds = {**NARROW, "buffer": "0.1..1 BDP", "loss": "0", "jitter": "0..0.1"}

@@ -27,6 +27,7 @@ def test_bounds() -> None:
     assert knobs["loss"] not in space.free
     assert knobs["rtt_drop"] in space.free
     assert Space.of({}).knobs == KNOBS
+    assert Space.of({"outage": "0"}) == Space.of({"outage": "0 s"}), "zero needs no unit"
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@
 //! - **The filter** of delays is the minimum of the last 4 samples of the last RTT, the base that of ten minutes, as in LEDBAT.
 //! - **The first window** is that of the scenario; the draft has two segments.
 //! - **Round trips** are smoothed RTTs. Before the base is known GAIN is 1/16.
+//! - **Slow start after a slowdown** grows by GAIN too, as in Apple's kernel (xnu, `tcp_ledbat.c`) and in an implementation for ns-3. Section 4.4
+//!   names "the slow start algorithm" only, and one implementation grows by a segment per segment acknowledged there.
 //! - **A loss** halves the window and ends slow start, also that of a slowdown; the time of the next slowdown is set then. A loss during
 //!   the two quiet round trips halves ssthresh.
 //! - **A mark** (ECN) has the response to a loss. **A timeout** leaves one segment, from which slow start grows to half the window. If it was

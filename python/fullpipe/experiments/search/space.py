@@ -152,9 +152,10 @@ class Knob:
         if (quantity := Quantity.parse(text.strip())) is not None:
             return quantity.value if quantity.base == self.unit else None
         try:
-            return float(text) if self.unit in ("", "BDP") else None
+            value = float(text)
         except ValueError:
             return None
+        return value if self.unit in ("", "BDP") or value == 0 else None
 
 
 KNOBS = (
