@@ -72,6 +72,15 @@ def test_distance_is_in_units_of_the_metrics_standard_deviations() -> None:
     assert distance(metrics(100), [metrics(100 * math.exp(0.02)), metrics(100 * math.exp(-0.02))]) < 1e-9
 
 
+def test_distance_with_other_flows_has_the_variance_between_runs() -> None:
+    # Runs 2 % below and above: a variance of 0.0008, 8 of goodput's 0.0001 and 0.32 of the 0.0025 of windows.
+    runs = [metrics(100 * math.exp(sign * 0.02)) for sign in (-1, 1)]
+    assert distance(metrics(100), runs, varies=True) < 1e-9
+    assert distance(metrics(100), runs, varies=True, compares=True) == pytest.approx(math.log(9) + math.log(1.32))
+    # 4 % off are 16 variances of goodput, and 0.64 of windows: 16 / 9 + 0.64 / 1.32.
+    assert distance(metrics(100 * math.exp(0.04)), runs, varies=True) == pytest.approx(16 / 9 + 0.64 / 1.32)
+
+
 def test_verdict_has_a_band_beyond_the_runs() -> None:
     runs = [metrics(102), metrics(104)]
     for goodput, explained in ((102 * math.exp(-0.029), True), (102 * math.exp(-0.031), False), (107, True)):

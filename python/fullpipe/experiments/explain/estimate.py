@@ -81,10 +81,11 @@ def estimate(seen: Observation) -> Estimate:
     delay = float(np.percentile(delays, 95)) if len(delays) else least
     params = Params(rate, base, float(np.clip(delay * rate / 8 / seen.packet, 2.0, MOST_PACKETS)))
     change_s = _change(rates, width)
-    return Estimate(params, _candidates(seen, delays), _crossed(seen, delays, change_s, mean / rate), busy, change_s)
+    crossed = _crossed(seen, delays, change_s, width, mean / rate)
+    return Estimate(params, _candidates(seen, delays), crossed, busy, change_s)
 
 
-def _crossed(seen: Observation, delays: Values, change_s: float | None, part: float) -> list[Candidate]:
+def _crossed(seen: Observation, delays: Values, change_s: float | None, width: float, part: float) -> list[Candidate]:
     """Models with cross traffic, if the flow has only a part of the rate."""
     if 1 - part < LEAST_REMAINDER:
         return []
@@ -102,6 +103,7 @@ def _crossed(seen: Observation, delays: Values, change_s: float | None, part: fl
             cross=cross,
             cross_flows=count,
             cross_start_s=start_s,
+            cross_spread_s=width,
             spacing=spacing(queue, count),
         )
         for algorithm in _algorithms(seen)

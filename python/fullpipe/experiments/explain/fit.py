@@ -212,7 +212,7 @@ class Search:
         self.evaluations += len(models)
         found = simulate(models, self.seen, self.seeds, self.runner)
         return [
-            distance(self.measured, [each.metrics[0] for each in runs], varies=bool(candidate.cross))
+            distance(self.measured, [each.metrics[0] for each in runs], varies=bool(candidate.cross), compares=True)
             for (candidate, _), runs in zip(models, found, strict=True)
         ]
 

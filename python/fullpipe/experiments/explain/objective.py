@@ -114,33 +114,34 @@ class Verdict:
         return inside and len(self.outside) <= MOST_OUTSIDE and self.distance <= MOST_J
 
 
-def distance(measured: Metrics, simulated: Sequence[Metrics], *, varies: bool = False) -> float:
+def distance(measured: Metrics, simulated: Sequence[Metrics], *, varies: bool = False, compares: bool = False) -> float:
     """Sum over the metrics of the squared mean logarithmic difference, in units of its variance.
 
     Args:
         measured: Measured metrics.
         simulated: Metrics of each run.
-        varies: Whether the variance between the runs is added to that of `SIGMAS`. With other flows it is large. The
-            logarithm of the sum is added, as in a likelihood, so that a model does not gain by a larger variance.
+        varies: Whether the variance between the runs is added to that of `SIGMAS`. With other flows it is large.
+        compares: Whether the logarithm of that sum is added, as in a likelihood, so that of two models none gains by a
+            larger variance. It is no part of the distance from the measurement: the true model has it too.
     """
     total = 0.0
     for name, value in measured.values.items():
         differences = np.array([_log(name, each.values.get(name, 0.0)) - _log(name, value) for each in simulated])
-        total += float(_squared(differences, SIGMAS[name], varies))
+        total += float(_squared(differences, SIGMAS[name], varies, compares))
     for _, own, others in _windows(measured, simulated):
         if len(own) and len(others) == len(simulated):
             logs = np.array([_logs(np.sort(each)) for each in others]) - _logs(np.sort(own))
-            total += float(np.mean(_squared(logs, WINDOW_SIGMA, varies)))
+            total += float(np.mean(_squared(logs, WINDOW_SIGMA, varies, compares)))
     return total
 
 
-def _squared(differences: Values, sigma: float, varies: bool) -> Values:
-    """Squared means of differences over the runs, in units of their variance."""
+def _squared(differences: Values, sigma: float, varies: bool, compares: bool) -> Values:
+    """Squared means of differences over the runs, in units of their variance, and the logarithm of this."""
     squared: Values = np.mean(differences, axis=0) ** 2 / sigma**2
     if not varies or len(differences) < 2:
         return squared
     ratio = 1 + np.var(differences, axis=0, ddof=1) / sigma**2
-    likely: Values = squared / ratio + np.log(ratio)
+    likely: Values = squared / ratio + (np.log(ratio) if compares else 0.0)
     return likely
 
 

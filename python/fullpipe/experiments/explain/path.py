@@ -69,7 +69,9 @@ class Candidate:
         change_s: Time of a rate change.
         cross: Algorithm of the cross traffic; "" for none.
         cross_flows: Number of its flows.
-        cross_start_s: Time when they start.
+        cross_start_s: Time when they start, or earliest one with `cross_spread_s`.
+        cross_spread_s: Time within which they start. A measurement shows their start in the rate of the flow, in bins
+            of this width, and flows that start at one time have queues at equal times.
         spacing: Packets of all flows between two ACKed ones of this flow, if a fair queue serves them in turn.
     """
 
@@ -80,6 +82,7 @@ class Candidate:
     cross: str = ""
     cross_flows: int = 0
     cross_start_s: float = 0.0
+    cross_spread_s: float = 0.0
     spacing: int = 1
 
     @property
@@ -127,7 +130,8 @@ def scenario_of(candidate: Candidate, params: Params, seen: Observation, *, long
     flow: Tree = {"algorithm": candidate.algorithm, "host": seen.host, "processing_time": PROCESSING}
     flows = [flow]
     if candidate.cross:
-        start = f"{candidate.cross_start_s:.3f} s"
+        begin_s = candidate.cross_start_s
+        start = f"{begin_s:.3f} s..{begin_s + candidate.cross_spread_s:.3f} s"
         more: Tree = {"name": CROSS, "algorithm": candidate.cross, "count": candidate.cross_flows, "start": start}
         flows.append(flow | {"host": "linux"} | more)
     interval_s = max(LEAST_INTERVAL_S, seen.span_s / MOST_ROWS, min(0.1, seen.interval_s))
