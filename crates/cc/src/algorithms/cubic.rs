@@ -35,6 +35,7 @@
 
 use crate::declare::{TypedParams, params};
 use crate::params::{Group, Info, Params};
+use crate::parts::LastAck;
 use crate::time::{Nanos, seconds};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
@@ -101,9 +102,7 @@ pub struct Cubic {
     memory: CubicMemory,
     /// CubicMemory before the last cut, for its undo.
     before: CubicMemory,
-    last_ack: Nanos,
-    /// Nothing was in flight after the last ACK.
-    drained: bool,
+    last_ack: LastAck,
 }
 
 /// State that is kept from one congestion event to the next.
@@ -144,8 +143,7 @@ impl Cubic {
             whole_segments: given.whole_segments,
             memory: CubicMemory::default(),
             before: CubicMemory::default(),
-            last_ack: 0,
-            drained: false,
+            last_ack: LastAck::NONE,
         };
         Classic::new(start, response).with_abe(params)
     }
@@ -156,14 +154,6 @@ impl Cubic {
             self.memory.w_max = w;
         }
         Epoch { began: now, k: libm::cbrt((self.memory.w_max - w) / self.c), w_est: w }
-    }
-
-    /// Leaves out of t the time since the last ACK in which the window did not limit the sender (section 5.8).
-    fn leave_out(&mut self, flow: &Flow, ack: &Ack) {
-        let Some(epoch) = &mut self.memory.epoch else { return };
-        let since = flow.now - self.last_ack;
-        let round_trip = if flow.cwnd_limited { ack.rtt.or(flow.srtt).unwrap_or(0) } else { 0 };
-        epoch.began += since.saturating_sub(round_trip);
     }
 
     /// W_cubic, `t` seconds after its plateau.
@@ -183,13 +173,13 @@ impl Response for Cubic {
     /// RFC 8511 section 3.1: 0.85 with CUBIC.
     const KEPT_WITH_ABE: f64 = 0.85;
 
+    /// Leaves out of t the time in which the window did not limit the sender (section 5.8).
     #[inline]
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
-        if !flow.cwnd_limited || self.drained {
-            self.leave_out(flow, ack);
+        if let Some(epoch) = &mut self.memory.epoch {
+            epoch.began += self.last_ack.unlimited(flow, ack, epoch.began);
         }
-        self.last_ack = flow.now;
-        self.drained = flow.flight_size == 0;
+        self.last_ack.note(flow);
     }
 
     #[inline]

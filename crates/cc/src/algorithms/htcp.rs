@@ -31,7 +31,7 @@
 
 use crate::declare::{TypedParams, params};
 use crate::params::{Group, Info, Params};
-use crate::parts::RoundRate;
+use crate::parts::{LastAck, RoundRate};
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
@@ -110,9 +110,7 @@ pub struct Htcp {
     /// alpha(D) scaled, without 2(1 - beta); for traces.
     alpha: f64,
     last_event: Option<Nanos>,
-    last_ack: Nanos,
-    /// The last ACK left no data in flight.
-    drained: bool,
+    last_ack: LastAck,
     /// RTTmax, nanoseconds.
     max_rtt: Option<f64>,
     rate: RoundRate,
@@ -137,8 +135,7 @@ impl Htcp {
             beta: beta_min,
             alpha: 1.0,
             last_event: None,
-            last_ack: 0,
-            drained: false,
+            last_ack: LastAck::NONE,
             max_rtt: None,
             rate: RoundRate::new(),
             throughput: None,
@@ -155,13 +152,6 @@ impl Htcp {
         let (Some(rtt_ref), Some(min_rtt)) = (self.rtt_ref, flow.min_rtt) else { return alpha };
         let scale = (seconds(min_rtt) / rtt_ref).clamp(MIN_SCALE, MAX_SCALE);
         (alpha * scale).max(1.0)
-    }
-
-    /// Leaves out of D the time since the last ACK in which the window did not limit the sender.
-    fn leave_out(&mut self, flow: &Flow, ack: &Ack) {
-        let Some(event) = &mut self.last_event else { return };
-        let round_trip = if flow.cwnd_limited { ack.rtt.or(flow.srtt).unwrap_or(0) } else { 0 };
-        *event += (flow.now - self.last_ack.max(*event)).saturating_sub(round_trip);
     }
 
     /// beta for the event that is being reported.
@@ -184,11 +174,10 @@ impl Htcp {
 impl Response for Htcp {
     #[inline]
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
-        if !flow.in_recovery && (!flow.cwnd_limited || self.drained) {
-            self.leave_out(flow, ack);
+        if let Some(event) = self.last_event.as_mut().filter(|_| !flow.in_recovery) {
+            *event += self.last_ack.unlimited(flow, ack, *event);
         }
-        self.last_ack = flow.now;
-        self.drained = flow.flight_size == 0;
+        self.last_ack.note(flow);
         if flow.in_recovery {
             return;
         }

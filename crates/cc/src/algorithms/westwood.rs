@@ -28,6 +28,7 @@
 
 use crate::declare::{TypedParams, params};
 use crate::params::{Group, Info, Params};
+use crate::parts::LastAck;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
@@ -83,9 +84,7 @@ pub struct Westwood {
     rtt: Option<Nanos>,
     /// Start of the current sample, and segments delivered before it.
     sample: Option<(Nanos, u64)>,
-    last_ack: Nanos,
-    /// The last ACK left no data in flight.
-    drained: bool,
+    last_ack: LastAck,
     bandwidth: Option<Bandwidth>,
 }
 
@@ -107,8 +106,7 @@ impl Westwood {
             halved: false,
             rtt: None,
             sample: None,
-            last_ack: 0,
-            drained: false,
+            last_ack: LastAck::NONE,
             bandwidth: None,
         };
         Classic::new(start, response).with_abe(params)
@@ -127,7 +125,7 @@ impl Westwood {
 
     /// Whether the application has limited the sender since the last ACK: it did not use its window, or was idle.
     fn is_limited(&self, flow: &Flow) -> bool {
-        let idle = self.drained && self.rtt.is_some_and(|rtt| flow.now - self.last_ack > 2 * rtt);
+        let idle = self.rtt.is_some_and(|rtt| self.last_ack.idle(flow) > 2 * rtt);
         idle || !(flow.cwnd_limited || flow.in_recovery)
     }
 
@@ -144,8 +142,7 @@ impl Response for Westwood {
         if self.is_limited(flow) {
             self.sample = None;
         }
-        self.last_ack = flow.now;
-        self.drained = flow.flight_size == 0;
+        self.last_ack.note(flow);
         let (began, delivered) = *self.sample.get_or_insert((flow.now, flow.delivered));
         let elapsed = flow.now - began;
         if self.rtt.is_some_and(|rtt| elapsed > rtt.max(self.min_interval)) {

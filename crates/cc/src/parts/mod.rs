@@ -1,6 +1,7 @@
 //! Pieces that several algorithms share.
 
 mod ewma;
+mod last_ack;
 mod mark;
 pub(crate) mod number;
 mod queueing;
@@ -10,6 +11,7 @@ mod round_rate;
 mod windowed_max;
 
 pub(crate) use ewma::Ewma;
+pub(crate) use last_ack::LastAck;
 pub(crate) use mark::Mark;
 pub(crate) use queueing::Queueing;
 pub(crate) use recent::RecentLeast;
