@@ -76,17 +76,16 @@ def lossy_start(fault: float, seed: int) -> tuple[float, float]:
     return result.flows["completion_s"].to_pylist()[0], windows[-1]
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
-def test_a_cubic_that_takes_each_empty_flight_for_idle_stays_at_its_minimum(seed: int) -> None:
+def test_a_cubic_that_takes_each_empty_flight_for_idle_stays_at_its_minimum() -> None:
     """cloudflare/quiche#2370: with a window of two packets each ACK finds an empty flight, and the curve is moved by
-    the time since then. So the window never grows again, with 19 of the seeds 1 to 20. Without the fault the transfer
-    is complete below 6 s.
+    the time since then. So the window never grows again. The report has 61 of 100 runs that are not done after 10 s.
+    Here more are, for the loss ends at once. Without the fault 99 of 100 are to be complete below 6 s.
     """
-    completion, window = lossy_start(25, seed)
-    assert math.isnan(completion)
-    assert window == 2
-    completion, _ = lossy_start(0, seed)
-    assert completion < 6
+    wrong, right = ([lossy_start(fault, seed) for seed in range(1, 101)] for fault in (25, 0))
+    unfinished = [window for completion, window in wrong if math.isnan(completion)]
+    assert len(unfinished) > 61
+    assert max(unfinished) < 3
+    assert sum(completion < 6 for completion, _ in right) >= 99
 
 
 def flow_of(algorithm: dict[str, Any], link: dict[str, Any], duration: str, **keys: Any) -> fullpipe.Result:
@@ -114,22 +113,23 @@ def turns(fault: float) -> float:
 
 
 def test_a_startup_that_limited_rounds_end_sends_four_packets_in_each_turn() -> None:
-    """oven-sh/bun#37455 reports 0.41 to 0.5 MiB, and 7.1 to 13 MiB without the fault. Four packets in each of at most
-    60 turns are 0.34 MiB.
+    """oven-sh/bun#37455 reports 0.41 to 0.5 MiB, and 7.1 to 13 MiB without the fault. The simulator has less, since
+    its event loop does nothing else: four packets in each of 60 turns, less the handshake and the packet of the first
+    turn, are 0.34 MiB.
     """
-    assert 0.2 < turns(1) <= 0.5
+    assert turns(1) == pytest.approx(0.34, abs=0.01)
     assert turns(0) >= 4
 
 
 def test_a_startup_that_admits_no_limited_sample_counts_all_acknowledged_bytes() -> None:
-    """quinn-rs/quinn#2798: 1 Mbit/s for 60 s are 7.5 MB, or 5000 packets, less those of ProbeRTT. The BDP of
-    50 Mbit/s and 40 ms is 167 packets, and three are 500.
+    """quinn-rs/quinn#2798: 1 Mbit/s for 60 s are 7.5 MB, or 5000 packets. The window does not count those of ProbeRTT,
+    17 in 0.2 s, eleven times. The BDP of 50 Mbit/s and 40 ms is 167 packets, and three are 500.
     """
     link = {"rate": "50 Mbit/s", "delay": "20 ms", "buffer": "1 BDP"}
     wrong, right = (
         windows_of(flow_of(named("bbr.py", fault), link, "60 s", source={"rate": "1 Mbit/s"}))[-1] for fault in (23, 0)
     )
-    assert wrong == pytest.approx(5000, rel=0.05)
+    assert wrong == pytest.approx(5000 - 11 * 17, rel=0.002)
     assert right <= 500
 
 
@@ -174,13 +174,15 @@ def test_a_packet_counts_before_the_test_of_the_window() -> None:
 
 
 def test_a_limited_sample_does_not_replace_a_larger_one() -> None:
-    """private-octopus/picoquic#1547: 6.25 MB at once, 1 kB in each of 2624 frames, and 6.25 MB again, after 21 s."""
-    link = {"rate": "50 Mbit/s", "delay": "20 ms", "buffer": "1 BDP"}
+    """private-octopus/picoquic#1547: 6.25 MB at once, 1 kB in each of 2624 frames, and 6.25 MB again, after 21 s. In
+    the first second then, the estimate grows from 1 Mbit/s by a quarter in some round trips of 60 ms.
+    """
+    link = {"rate": "50 Mbit/s", "delay": "30 ms", "buffer": "1 BDP"}
     source = {"frames": "125/s", "size": "1 kB", "key_size": "6.25 MB", "key_every": 2625}
     rates = []
     for fault in (24, 0):
         flow = {"algorithm": named("bbr.py", fault), "source": source}
-        scenario = Scenario(duration="22.1 s", warmup="21.1 s", links=[{"name": "l", **link}], flows=[flow])
+        scenario = Scenario(duration="22 s", warmup="21 s", links=[{"name": "l", **link}], flows=[flow])
         rates.append(fullpipe.run(scenario).figures()["goodput_bps"] / 1e6)
-    assert rates[0] < 15
+    assert rates[0] < 5
     assert rates[1] > 40
