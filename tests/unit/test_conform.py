@@ -12,7 +12,7 @@ import pytest
 import fullpipe
 from conftest import ROOT, Program
 from fullpipe.custom.arguments import as_algorithm
-from fullpipe.experiments.conform import RULES
+from fullpipe.experiments.conform import RULES, limited
 from fullpipe.experiments.conform.harness import Curve, Cut, Harness, Series
 from fullpipe.experiments.conform.judging import Conformance
 from fullpipe.experiments.conform.rfc9438 import late_rounds, slope
@@ -229,6 +229,14 @@ def test_a_sender_that_follows_the_rules_of_limited_senders_passes() -> None:
 @pytest.mark.parametrize("rule", ["A3", "A4"])
 def test_clocks_and_estimates_stop_while_the_application_limits_the_sender(name: str, rule: str) -> None:
     assert verdict("limited", rule, name) == PASS
+
+
+def test_with_rfc7661_vegas_reduces_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A2 fails without, since the authors' code reduces the window."""
+    (rule,) = (each for each in RULES["limited"] if each.id == "A2")
+    assert rule.measure(Harness("vegas")) > 1
+    monkeypatch.setitem(limited.RATE, "idle", "rfc7661")
+    assert rule.measure(Harness("vegas")) <= 1
 
 
 @pytest.mark.parametrize(("rules", "kind"), [("rfc9002", "NewReno"), ("ratelimited", "Validated")])

@@ -30,7 +30,9 @@
 //!   eight sees one packet too many every few seconds. It changes mode, its 1/delta grows in every round trip, the queue no longer empties,
 //!   and the other flows follow. `competitive = true` is the rule of the paper.
 //! - **Losses**: in default mode Copa ignores them, as in the paper, except that a loss ends slow start at the current window. **A timeout**
-//!   leaves one segment and starts slow start again, as in ccp_copa. **A mark** (ECN) counts as a loss.
+//!   leaves one segment and starts slow start again, as in ccp_copa.
+//! - **A mark** (ECN) counts as a loss (RFC 3168 section 6.1.2), so that in default mode it reduces no window either. The paper has no ECN. The
+//!   RFC adds that TCP halves its window, so a Copa that follows its paper should leave `ecn` off, which is the default.
 //! - **Recovery** is `rack` by default. Copa does not reduce its window for a loss, so after an overflow it loses retransmissions too. The
 //!   authors' sender and mvfst detect these by the order of transmissions; `sack` waits for a timeout.
 //! - **Before the first RTT sample** the first window leaves at once.

@@ -25,8 +25,9 @@
 //! - **A loss** takes a quarter (`loss_cut`). The implementation takes half if the segment had been sent more than once
 //!   before. The algorithm does not know that, and first retransmissions are by far more frequent. The sender
 //!   reports a loss only if the segment was sent after the last cut (section 3.1).
-//! - **A loss of a sender that its window does not limit** takes a quarter of cwnd, not of the flight (RFC 5681 equation 4). The paper assumes
-//!   a sender that always has data.
+//! - **A loss of a sender that its window does not limit** takes a quarter of cwnd, as the authors' code does. RFC 5681 (equation 4) would
+//!   have the flight as the base, also for Vegas; RFC 9438 (section 4.6) warns that this cuts too much. With `idle = "rfc7661"` a loss leaves
+//!   half of what was in use.
 //! - **An ECN mark** has the response to a loss; the paper has no ECN.
 //! - **A timeout** restarts at 2 segments, not 1, with ssthresh at half the window: 2 is the least window everywhere in
 //!   Vegas, since with one segment in transit there is nothing to compare, and half of the slow-start rounds do not
