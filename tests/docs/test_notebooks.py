@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +34,49 @@ def test_the_page_of_the_editor_has_its_files() -> None:
     used = re.findall(r'(?:src|href)="\./(assets/[^"]+)"', (static / "index.html").read_text())
     assert used
     assert [name for name in used if not (static / name).is_file()] == []
+
+
+def test_a_notebook_opens_in_the_editor(tmp_path: Path) -> None:
+    """The page, and each file that it loads, come from the server."""
+    notebook = Path(shutil.copy(ROOT / "notebooks/buffer.py", tmp_path))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    options = (
+        "--headless",
+        "--no-token",
+        "--skip-update-check",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        address.split(":")[2],
+    )
+    command = [sys.executable, "-m", "marimo", "edit", notebook.name, *options]
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+    ) as server:
+        try:
+            page = fetched(f"{address}/", server).decode()
+            files = re.findall(r'(?:src|href)="\./(assets/[^"]+)"', page)
+            assert [name for name in files if name.endswith(".js")]
+            assert [name for name in files if not fetched(f"{address}/{name}", server)] == []
+            assert "buffer.py" in page
+        finally:
+            server.terminate()
+
+
+def fetched(url: str, server: subprocess.Popen[bytes]) -> bytes:
+    """Answer of a server, when it has begun."""
+    while True:
+        assert server.poll() is None, "the server has ended"
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                return bytes(answer.read())
+        except urllib.error.HTTPError:
+            raise
+        except urllib.error.URLError:
+            time.sleep(0.2)
 
 
 @pytest.mark.filterwarnings("default")  # marimo's own

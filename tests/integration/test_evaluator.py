@@ -19,14 +19,15 @@ from fullpipe.errors import InputError
 from fullpipe.evaluator import evaluate, evaluate_stage1, sandbox, score, wrapper
 from fullpipe.evaluator.card import PLACEHOLDER, report_card
 from fullpipe.evaluator.kernel import REFUSED, REFUSED_EVERYWHERE
+from fullpipe.evaluator.paths import CANDIDATE, draw, neighbor, rate_cut, scenario, transfers
 from fullpipe.evaluator.paths import Path as Network
-from fullpipe.evaluator.paths import draw, neighbor, scenario, transfers
 from fullpipe.evaluator.score import Key, Work, _loses, _lower
 from fullpipe.evaluator.static import faults
 from fullpipe.evaluator.wrapper import CASCADE_THRESHOLDS
 from fullpipe.experiments.evaluate import PROFILES
 from fullpipe.experiments.evaluate.running import _asked
 from fullpipe.experiments.evaluate.work import needed
+from fullpipe.runs.aggregate import estimate
 from fullpipe.scenario import Scenario
 
 CANDIDATES = ROOT / "examples/candidates"
@@ -73,6 +74,27 @@ def test_paths_depend_on_the_secret_and_neighbors_are_near() -> None:
     assert 0.005 < abs(near.rate_bps / one.rate_bps - 1) < 0.031
     Scenario.from_dict(scenario(one, {"x": "cubic", "victim": "newreno"}, 1, start_s=5.0))
     Scenario.from_dict(transfers(one, "cubic", 1, start_s=999.999))
+
+
+def test_a_flow_that_does_not_recover_from_a_rate_cut_leaves_the_link_unused() -> None:
+    """2 Mbit/s and 40 ms hold 6.7 packets: a flow that keeps 2 after its first loss uses 0.3 of them."""
+
+    @fullpipe.algorithm("candidate-gives-up", compiled=True)
+    class GivesUp(fullpipe.Classic):
+        lost: bool = False
+
+        def increase(self, w, flow, ack):  # type: ignore[no-untyped-def]  # noqa: ARG002
+            return 0.0 if self.lost else 1.0 / w
+
+        def decrease(self, w, flow, signal):  # type: ignore[no-untyped-def]  # noqa: ARG002
+            self.lost = True
+            return 2.0
+
+    path = Network(20e6, 0.04, 1)
+    names = ("newreno", "candidate-gives-up")
+    reno, gives_up = (fullpipe.run(rate_cut(path, {"x": name}, 1, start_s=7.0)).figures() for name in names)
+    assert reno["utilization"] > 0.8
+    assert gives_up["utilization"] < 0.4
 
 
 def at_clock(name: str, start_s: float, seed: int, loss: float = 1e-3) -> dict[str, float]:
@@ -261,9 +283,29 @@ def test_honest_candidates_are_not_rejected_with_other_secrets() -> None:
 
 
 @pytest.mark.slow
-def test_equal_secrets_give_equal_results() -> None:
-    one, two = (evaluate(CANDIDATES / "reno.py", secret=b"x", workers=workers) for workers in (1, 2))
+def test_equal_secrets_give_equal_results(program: Program, tmp_path: Path) -> None:
+    """In any process, with one worker or two."""
+    (tmp_path / "secret").write_bytes(b"x")
+    file = CANDIDATES / "reno.py"
+    one, two = (evaluate(file, secret=b"x", paths=4, stages=2, workers=workers) for workers in (1, 2))
     assert one == two
+    assert one["artifacts"]["u of the public paths"].count("Mbit/s") == 4
+    process = program("score", str(file), "--secret-file", "secret", "--paths", "4", "--stages", "2", "--json")
+    assert json.loads(process.stdout) == one
+
+
+@pytest.mark.slow
+def test_two_secrets_give_equal_utilities_within_their_intervals() -> None:
+    found = []
+    for secret in (b"one", b"two"):
+        work = Work(str(CANDIDATES / "reno.py"), secret, 4, 40, None, False, float("inf"))
+        plan = work.held_out(40, "final")
+        rows, _ = work.rows([scenario_of(CANDIDATE) for scenario_of in plan.values()], 3)
+        theirs = {name: dict(zip(plan, each, strict=True)) for name, each in work.references(plan).items()}
+        found.append(estimate(work.utilities("final", dict(zip(plan, rows, strict=True)), theirs)))
+    one, two = found
+    assert one.mean != two.mean
+    assert abs(one.mean - two.mean) < (one.ci95 or 0) + (two.ci95 or 0)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,18 @@ import numpy as np
 
 from fullpipe._util.plain import Tree
 
-__all__ = ["CANDIDATE", "TRANSFERS", "TRANSFER_S", "Path", "draw", "jobs_seed", "neighbor", "scenario", "transfers"]
+__all__ = [
+    "CANDIDATE",
+    "TRANSFERS",
+    "TRANSFER_S",
+    "Path",
+    "draw",
+    "jobs_seed",
+    "neighbor",
+    "rate_cut",
+    "scenario",
+    "transfers",
+]
 
 CANDIDATE = "candidate"
 """Algorithm of the candidate's flows, until its file is loaded."""
@@ -26,6 +37,9 @@ WARMUP_S, MEASURED_S = 3.0, 7.0
 
 TRANSFERS, TRANSFER_S = 4, 5.0
 """Short transfers of a path, and the time from one to the next, seconds: the time of one that does not end."""
+
+CUT_S, AFTER_CUT_S = 10.0, 5.0
+"""Age of the flows when the rate falls, and time from then until the measuring window, which is as long, seconds."""
 
 PACKET_BITS = 12_000
 
@@ -45,6 +59,11 @@ class Path:
     rtt_s: float
     bdps: float
     loss: float = 0.0
+
+    def __str__(self) -> str:
+        """Its properties in short."""
+        rate, rtt = f"{self.rate_bps / 1e6:.3g} Mbit/s", f"{self.rtt_s * 1e3:.3g} ms"
+        return f"{rate}, {rtt}, {self.bdps:.2g} BDP, loss {self.loss:.1g}"
 
 
 def jobs_seed(secret: bytes, purpose: str, number: int) -> int:
@@ -100,6 +119,16 @@ def scenario(
         "warmup": _time(start_s + age_s),
         "flows": [{"name": name, "algorithm": algorithm, **common} for name, algorithm in flows.items()],
     }
+
+
+def rate_cut(path: Path, flows: Mapping[str, str], seed: int, *, start_s: float = 0.0) -> Tree:
+    """Scenario of a path whose rate falls by 90 %, measured from 5 to 10 s after that. The arguments are those of
+    `scenario`.
+    """
+    tree = scenario(path, flows, seed, start_s=start_s, age_s=CUT_S + AFTER_CUT_S, measured_s=AFTER_CUT_S)
+    (link,) = tree["links"]
+    link["schedule"] = [{"at": _time(start_s + CUT_S), "rate": f"{path.rate_bps / 10:.0f} bit/s"}]
+    return tree
 
 
 def transfers(path: Path, algorithm: str, seed: int, *, start_s: float = 0.0) -> Tree:
