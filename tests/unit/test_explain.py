@@ -13,15 +13,18 @@ import pyarrow as pa
 import pytest
 
 import fullpipe
+from fullpipe.engine.options import RunOptions
 from fullpipe.errors import InputError
 from fullpipe.experiments.explain.estimate import estimate
-from fullpipe.experiments.explain.fit import Range
+from fullpipe.experiments.explain.explaining import Work
+from fullpipe.experiments.explain.fit import RANKING_SEEDS, Range
 from fullpipe.experiments.explain.objective import distance, judge
 from fullpipe.experiments.explain.observation import Metrics, Trace, metrics_of, observe
-from fullpipe.experiments.explain.path import scenario_of
+from fullpipe.experiments.explain.path import Candidate, Params, scenario_of
 from fullpipe.measurements import Measurement
 from fullpipe.measurements.own import from_result
 from fullpipe.measurements.schema import Builder
+from fullpipe.runs.runner import Runner
 
 
 def measured(duration: str = "12 s", algorithm: str = "cubic", **link: object) -> Measurement:
@@ -101,6 +104,27 @@ def test_a_distant_model_explains_nothing() -> None:
     assert found.explained
     # A mean 5 % too high is 5 sigma: 25 and more, though the band of the runs has the value.
     assert not judge(metrics(100), [metrics(99), *[metrics(106)] * 8], 8.0).explained
+
+
+def test_the_first_models_are_ranked_again_by_more_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(["x"], measured(), Runner(RunOptions(1, None, None, None, None), None), 10.0, None)
+    fits = [
+        work.fit(Candidate(name, cross="cubic", cross_flows=count), work.first.params)
+        for name in ("newreno", "cubic", "bbr")
+        for count in (1, 2, 3)
+    ]
+    for place, fit in enumerate(fits):
+        fit.distance = 10.0 + place
+
+    def distances(models: list[tuple[Candidate, Params]]) -> list[float]:
+        assert (len(models), work.search.seeds) == (8, RANKING_SEEDS)
+        return [20.0 if model.cross_flows == 1 else 11.0 + model.cross_flows for model, _ in models]
+
+    monkeypatch.setattr(work.search, "distances", distances)
+    found = work.ranked(fits[::-1])
+    assert [each.candidate.cross_flows for each in found[:5]] == [2, 2, 2, 3, 3]
+    assert found[8] is fits[8], "the ninth keeps its place"
+    assert found[7].distance == 20.0
 
 
 @pytest.mark.parametrize(

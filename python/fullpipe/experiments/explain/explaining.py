@@ -18,6 +18,8 @@ from fullpipe.experiments.explain.explanation import Explanation, Overlay
 from fullpipe.experiments.explain.fit import (
     CROSS_SEEDS,
     CROSS_STAGES,
+    RANKED,
+    RANKING_SEEDS,
     SECOND_SEEDS,
     SEEDS,
     SHORT_STAGES,
@@ -187,8 +189,8 @@ class Work:
         if not best.verdict.explained:
             self.search.seeds = CROSS_SEEDS
             fits += halve(self.search, crossed, SEARCHING, CROSSED, CROSS_STAGES) if crossed else []
+            fits = self.ranked(fits)
             self.search.seeds = SEEDS
-            fits.sort(key=lambda each: each.distance)
             best = self.judged(fits[0])
         if not best.verdict.explained:
             best = self.second(best, [each for each in fits[:2] if each.distance <= MOST_SECOND * MOST_J])
@@ -199,6 +201,16 @@ class Work:
     def fit(self, candidate: Candidate, start: Params) -> Fit:
         """A fit that has not begun."""
         return Fit(candidate, start, start, 8.0 * self.seen.packet)
+
+    def ranked(self, fits: Sequence[Fit]) -> list[Fit]:
+        """Fits, best first. The first ones get distances from more runs: three are too few for a variance."""
+        rest = sorted(fits, key=lambda each: each.distance)
+        first = [each for each in rest[:RANKED] if math.isfinite(each.distance)]
+        self.search.seeds = RANKING_SEEDS
+        distances = self.search.distances([(each.candidate, each.best) for each in first])
+        for fit, distance in zip(first, distances, strict=True):
+            fit.distance = distance
+        return sorted(first, key=lambda each: each.distance) + rest[len(first) :]
 
     def second(self, best: Best, fits: Sequence[Fit]) -> Best:
         """Best model after a second search around the best ones, with more seeds."""

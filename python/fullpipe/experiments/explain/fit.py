@@ -22,6 +22,8 @@ from fullpipe.runs.runner import Runner
 __all__ = [
     "CROSS_SEEDS",
     "CROSS_STAGES",
+    "RANKED",
+    "RANKING_SEEDS",
     "SECOND_SEEDS",
     "SEEDS",
     "SHORT_STAGES",
@@ -67,6 +69,9 @@ MOST_EXTRA = 0.98
 
 CROSS_SEEDS = (1, 2, 3)
 """Seeds of the search with cross traffic, where runs differ more."""
+
+RANKED, RANKING_SEEDS = 8, tuple(range(11, 27))
+"""Number of models with the least distances that get more runs, and the seeds of these."""
 
 GOOD_J = 0.5
 """Distance at which a search ends."""
