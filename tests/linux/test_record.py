@@ -52,5 +52,7 @@ def test_sockets_and_queues_have_the_clock_of_the_capture(recorded: tuple[Result
     last = both.link_samples.to_pylist()[-1]
     assert last["drops"] == result.links.to_pylist()[0]["dropped_packets"] > 0
     assert last["t_s"] == pytest.approx(both.samples.to_pylist()[-1]["t_s"], abs=0.3)
+    (uploaded,) = read(directory / "flows.flent.gz").flows.to_pylist()
+    assert uploaded["algorithm"] == "cubic"
     truth = tomllib.loads((directory / "truth.toml").read_text())
     assert truth["links"][0]["rate"] == "5 Mbit/s"

@@ -19,6 +19,7 @@ from fullpipe.errors import InputError
 from fullpipe.measurements import TABLES, Measurement, read, schema
 from fullpipe.measurements.schema import UNKNOWN
 from fullpipe.measurements.source import Source
+from fullpipe.measurements.to_flent import write_flent
 
 Make = Callable[..., Path]
 
@@ -203,6 +204,15 @@ def test_ss_port_that_is_used_again_is_another_flow(make: Make) -> None:
     assert [each["flow"] for each in rows(measured)] == [0, 0, 1]
 
 
+def test_ss_sockets_without_a_connection_are_left_out(make: Make) -> None:
+    """Such a socket has the MSS without an option: 536 bytes (RFC 9293 section 3.7.1), less 12 of timestamps."""
+    waits = LINE.replace("ESTAB", "SYN-SENT"), "bbr rto:1000 mss:524 pmtu:1500 cwnd:10 segs_out:1 unacked:1"
+    text = f"# 1000.5\n{waits[0]}\n\t {waits[1]}\n" + ss(("# 1000.6", INFO), ("# 1000.7", INFO))
+    measured = read(make(text))
+    assert rows(measured, "flows")[0]["mss_bytes"] == 1448
+    assert [each["cwnd_bytes"] for each in measured.of_flow(0)] == [20 * 1448] * 2
+
+
 def test_ss_limits(make: Make) -> None:
     infos = [
         f"\t cubic rto:204 mss:1000 cwnd:10 bytes_acked:{i + 1} {words}"
@@ -370,6 +380,27 @@ def test_flent_disciplines_of_remote_hosts_come_first(make: Make) -> None:
 def test_flent_host_is_the_end_of_the_name(make: Make) -> None:
     raw = {"TCP upload::10.0.0.7": [{"t": 1.0, "val": 8.0}]}
     assert rows(read(make(flent(2, raw, HOSTS=["10.0.0.7"]))), "flows")[0]["sink"] == "10.0.0.7"
+
+
+def test_samples_of_ss_and_tc_as_a_data_file(tmp_path: Path) -> None:
+    """From 1001 to 1501 segments of 1448 bytes in 0.5 s are 11.584 Mbit/s; the queue dropped 2 packets."""
+    later = INFO.replace("delivered:1001", "delivered:1501").replace("cwnd:20", "cwnd:30")
+    queue = {"kind": "pfifo", "handle": "1:", "options": {}, "bytes": 1500, "packets": 1, "backlog": 3000, "qlen": 2}
+    lines = (f"# {t}\n{json.dumps([queue | {'drops': drops}])}\n" for t, drops in ((1588855606.5, 5), (1588855607, 7)))
+    names = ["ss.txt", "tc.txt"]
+    for name, text in zip(names, (ss(("# 1588855606.5", INFO), ("# 1588855607", later)), "".join(lines)), strict=True):
+        (tmp_path / name).write_text(text)
+    file = tmp_path / "a.flent.gz"
+    write_flent([read(tmp_path / name) for name in names], file, 0.1, "made from ss")
+    (row,) = read(file).of_flow(0)
+    assert row["acked_bytes"] == pytest.approx(500 * 1448)
+    assert row["rtt_s"] == pytest.approx(0.0405)
+    assert rows(read(file), "flows")[0]["algorithm"] == "cubic"
+    assert [(each["drops"], each["backlog_packets"]) for each in rows(read(file), "link_samples")] == [(2, 2)]
+    document = json.loads(gzip.decompress(file.read_bytes()))
+    (raw,) = document["raw_values"]["TCP upload::1"]
+    assert (raw["val"], raw["tcp_cwnd"]) == pytest.approx((11.584, 30))
+    assert {len(each) for each in document["results"].values()} == {len(document["x_values"])}
 
 
 @pytest.mark.parametrize("version", [1, 5, 10**12, "4"])

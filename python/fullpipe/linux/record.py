@@ -1,4 +1,4 @@
-"""Files of a recorded run: a capture of each flow at its sender, samples of ss and tc, and the scenario."""
+"""Files of a recorded run: captures at the senders, samples of ss and tc (also as flent's), and the scenario."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from fullpipe._util.files import staged
 from fullpipe.linux import job
+from fullpipe.measurements import read
+from fullpipe.measurements.to_flent import write_flent
 
 if TYPE_CHECKING:
     from fullpipe.linux.plan import Plan
@@ -43,6 +45,9 @@ def write(directory: str, scenario: Scenario, plan: Plan, lines: Iterable[str], 
         for number, name in enumerate(names):
             text = "".join(f"{line}\n" for line in outputs.get(number, []))
             (stage / Path(name).name).write_text(text, encoding="utf-8")
+        if outputs:
+            samples = [read(stage / Path(name).name) for name in names]
+            write_flent(samples, stage / "flows.flent.gz", job.RECORD_NS / 1e9, "made from ss")
         truth = f"# Recorded on Linux {kernel}.\n{scenario.resolved().to_toml()}"
         (stage / "truth.toml").write_text(truth, encoding="utf-8")
 

@@ -18,7 +18,7 @@ from fullpipe.measurements.times import rfc3339, split_prefix, time_line
 __all__ = ["Socket", "is_ss", "read_ss", "sockets"]
 
 SOCKET = re.compile(
-    r"^(?:(?:tcp|mptcp)\s+)?(?:[A-Z][A-Z0-9-]*\s+)?(\d{1,10})\s+(\d{1,10})\s+(\S+:[\w*-]+)\s+(\S+:[\w*-]+)(?:\s(.*))?$"
+    r"^(?:(?:tcp|mptcp)\s+)?(?:([A-Z][A-Z0-9-]*)\s+)?(\d{1,10})\s+(\d{1,10})\s+(\S+:[\w*-]+)\s+(\S+:[\w*-]+)(?:\s(.*))?$"
 )
 INFO = re.compile(r"\b(?:cwnd|rto|mss|wscale):\d")
 RATE = re.compile(r"^(\d+(?:\.\d+)?)([KkMGT]?)bps$")
@@ -29,6 +29,8 @@ FLAGS = frozenset({"ts", "usec_ts", "sack", "ecn", "ecnseen", "fastopen"})
 """Bare words before ``wscale:`` or ``rto:`` that are no algorithm."""
 
 FACTORS = {"": 1.0, "K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+CONNECTING = "SYN-SENT"
 
 LEAST_PART = 0.01
 """Part of all bytes that a flow has to send; the control connection of iperf3 sends less."""
@@ -45,6 +47,7 @@ class Socket:
         source, sink: Its two ends.
         t_s: Time of the sample; None where unknown.
         is_relative: Whether the time counts from the start of a loop.
+        is_connecting: Whether it waits for the SYN-ACK, and has the default MSS of 524 bytes until then.
         words: Values by key, as text; bare words have the value "".
         algorithm: Name of the congestion control; None where it is missing.
     """
@@ -53,6 +56,7 @@ class Socket:
     sink: str
     t_s: float | None = None
     is_relative: bool = False
+    is_connecting: bool = False
     words: dict[str, str] = field(default_factory=dict)
     algorithm: str | None = None
 
@@ -93,11 +97,15 @@ def is_ss(head: str) -> bool:
 
 
 def sockets(source: Source) -> Iterator[Socket]:
-    """Sockets of all samples, in order.
+    """Connected sockets of all samples, in order.
 
     Raises:
         FileError: The file is damaged, or a line too long.
     """
+    return (each for each in _sockets(source) if not each.is_connecting)
+
+
+def _sockets(source: Source) -> Iterator[Socket]:
     waiting: list[Socket] = []  # sockets whose time may follow
     t_s: float | None = None
     is_relative = False
@@ -120,8 +128,9 @@ def sockets(source: Source) -> Iterator[Socket]:
                 yield from waiting
                 waiting = []
             when = prefix_s if t_s is None else t_s
-            waiting.append(Socket(_end(found[3]), _end(found[4]), when, is_relative and prefix_s is None))
-            line = found[5] or ""
+            relative = is_relative and prefix_s is None
+            waiting.append(Socket(_end(found[4]), _end(found[5]), when, relative, found[1] == CONNECTING))
+            line = found[6] or ""
         if waiting and INFO.search(line):
             _read_words(waiting[-1], line)
     yield from waiting
