@@ -173,8 +173,10 @@ def test_a_search_without_a_feasible_network_says_so() -> None:
 WORST = {
     "bbr-loss": ("other", 0.25, 0.1),
     "bbr-shallow-buffer": ("other", 0.1, 0.02),
+    "bbr3-shallow-buffer": ("other", 0.2, 0.0),
     "copa-minimum-rtt": ("tested", 0.25, 0.0),
     "cubic-rtt": ("other", 1 / 16, 0.0),
+    "cubic-rtt-deep": ("other", 0.4, 0.0),
     "ledbat-latecomer": ("other", 0.1, 0.0),
     "vegas-and-cubic": ("other", 0.02, 0.0),
 }
