@@ -60,6 +60,8 @@ def test_a_search_on_the_command_line(program: Program) -> None:
     assert found["found"] is False, "two equal flows share"
     assert found["value"] == pytest.approx(0.5, abs=0.2)
     fullpipe.Scenario.from_dict(found["scenario"])
+    bounds_here = {**NARROW, "loss": "0", "rtt": "20 ms"}
+    assert search("cubic", bounds=bounds_here, evaluations=3).to_dict() == found, "in this process"
 
 
 def test_bounds_are_read_from_a_file(program: Program, tmp_path: Path) -> None:
