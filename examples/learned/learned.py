@@ -19,6 +19,7 @@ class Learned:
     _begun_ns: int = 0
     _until_ns: int = 10000000
     _started: bool = False
+    _ended: int = 0
     _window: float = 10.0
     _rate_bps: float = 0.0
     _timed_out: bool = False
@@ -28,6 +29,8 @@ class Learned:
     _srtt_s: float = 0.0
     _min_rtt_s: float = 0.0
     _in_flight: int = 0
+    _limited_ns: int = 0
+    _limited_since_ns: int = -1
     _all_delivered: int = 0
     _all_lost: int = 0
     _old_delivered: int = 0
@@ -86,6 +89,9 @@ class Learned:
         now_ns = round(flow.now_s * 1e9)
         while now_ns > self._until_ns:
             self._end()
+        if self._limited_since_ns >= 0:
+            self._limited_ns += now_ns - self._limited_since_ns
+        self._limited_since_ns = now_ns if flow.app_limited else -1
         self._all_delivered = flow.delivered
         self._all_lost = flow.lost
         self._in_flight = flow.in_flight
@@ -117,8 +123,10 @@ class Learned:
             self._best_rtt_s = min(self._best_rtt_s, self._last_rtt_s)
         if self._started:
             self._observe()
-            self._act()
-        length_ns = self._length()
+            self._ended += 1
+            if self._ended >= 2:
+                self._act()
+        length_ns = self._length() if self._ended >= 2 else self._round_trips(1.0)
         if not self._started and self._last_rtt_s > 0:
             self._started = True
             self.pacing_rate = 10.0 / self._last_rtt_s
@@ -130,6 +138,9 @@ class Learned:
         self._until_ns += length_ns
         self._old_delivered = self._all_delivered
         self._old_lost = self._all_lost
+        self._limited_ns = 0
+        if self._limited_since_ns >= 0:
+            self._limited_since_ns = self._begun_ns
         self._sent = 0
         self._marked = 0
         self._samples = 0
@@ -145,6 +156,9 @@ class Learned:
 
     def _where(self, test, a, b):
         return a if test else b
+
+    def _tanh(self, x):
+        return math.tanh(x)
 
     def _softsign(self, x):
         return x / (1.0 + abs(x))
@@ -165,8 +179,11 @@ class Learned:
 
     def _length(self):
         """Length of the next interval, nanoseconds."""
+        return self._round_trips(1.0)
+
+    def _round_trips(self, count):
         rtt_s = self._last_rtt_s if self._last_rtt_s > 0 else 0.1
-        return round(min(max(1.0 * rtt_s, 0.001), 10.0) * 1e9)
+        return round(min(max(count * rtt_s, 0.001), 10.0) * 1e9)
 
     def _observe(self):
         """The measurements of the interval (fullpipe.gym.core), and the features of the observation."""
@@ -190,13 +207,17 @@ class Learned:
         rate_bps = delivered * self._bits / duration_s
         send_rate_bps = sent * self._bits / duration_s
         lost_bps = lost * self._bits / duration_s
-        pacing_bps = self.pacing_rate * self._bits
+        pacing_bps = self.pacing_rate * self._bits if self.pacing_rate < 1e12 else 1e12
         loss_rate = self._over(lost, lost + delivered, 0.0)
         self._best_bps = max(self._best_bps, rate_bps)
         best_bps = self._best_bps
         best_mean_rtt_s = self._best_rtt_s if self._best_rtt_s < math.inf else 0.0
         delay_metric = min(1.0, 1.25 * min_rtt_s / srtt_s) if srtt_s > 0 else 1.0
         active = 1.0
+        limited_ns = self._limited_ns
+        if self._limited_since_ns >= 0:
+            limited_ns += self._until_ns - self._limited_since_ns
+        limited_share = limited_ns / 1e9 / duration_s
         self._x0 = self._x4
         self._x1 = self._x5
         self._x2 = self._x6
@@ -207,7 +228,7 @@ class Learned:
         self._x7 = self._single(loss_rate, 0.0, 1.0)
 
     def _act(self):
-        """The network, and the rate and window that its action sets."""
+        """The network, and the rate or window that its action sets."""
         h0_0 = self._softsign(
             1.4420563272171991
             + self._x0 * 0.31811763009239996
@@ -307,9 +328,8 @@ class Learned:
             + h0_6 * 0.6056857942833851
             + h0_7 * 2.541107138373491
         )
-        x = 0.5 * action
-        rate = self._rate_bps * (1 + x) if x >= 0 else self._rate_bps * (1 / (1 - x))
-        rate = min(max(rate, 100000.0), 100000000.0)
-        self.pacing_rate = rate / self._bits
+        target = self._rate_bps * self._where(action >= 0, 1 + (0.5 * action), 1 / (1 - min((0.5 * action), 0.0)))
+        target = min(max(target, 100000.0), 100000000.0)
+        self.pacing_rate = target / self._bits
         self._rate_bps = self.pacing_rate * self._bits
         self._window = max(4.0, 4 * self.pacing_rate * self._srtt_s)

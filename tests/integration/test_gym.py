@@ -222,10 +222,12 @@ def test_a_base_algorithm_requires_an_action_on_the_window() -> None:
         Env({**PATH, "flows": [{"name": "x", "algorithm": {"name": "external", "base": "cubics"}}]}, action="window")
 
 
-def test_the_reward_of_genet_requires_a_fixed_rate() -> None:
+def test_the_reward_of_genet_requires_a_rate() -> None:
     schedule = [{"at": "1 s", "rate": "5 Mbit/s"}]
-    with pytest.raises(ScenarioError, match="fixed rate"):
-        Env({**PATH, "links": [{**LINK, "schedule": schedule}]}, reward="genet").reset(seed=1)
+    Env({**PATH, "links": [{**LINK, "schedule": schedule}]}, reward="genet").reset(seed=1)
+    link = {"name": "l", "trace": [1, 2, 3], "delay": "10 ms", "buffer": "100 packets"}
+    with pytest.raises(ScenarioError, match="not with a trace"):
+        Env({**PATH, "links": [link]}, reward="genet").reset(seed=1)
 
 
 def test_a_flow_that_has_sent_its_size_terminates() -> None:
@@ -276,7 +278,7 @@ def test_a_wrong_law_is_named(axes: dict[str, Any], said: str) -> None:
         ({"reward": "money"}, "aurora"),
         ({"action": {"name": "rate", "bounds": ["2 Mbit/s", "1 Mbit/s"]}}, "lesser one first"),
         ({"action": {"name": "rate", "bounds": ["1 Mbit/s", "2 ms"]}}, "two rates"),
-        ({"action": {"name": "window", "bounds": ["1 Mbit/s", "2 Mbit/s"]}}, "bounds"),
+        ({"action": {"name": "window", "bounds": ["1 Mbit/s", "2 Mbit/s"]}}, "two windows"),
         ({"interval": "2"}, "10 ms"),
         ({"history": 0}, "history"),
         ({"max_steps": 0}, "max_steps"),

@@ -1,7 +1,5 @@
 //! Many simulations that advance together on several threads: the engine of `fullpipe.gym`.
 
-use fullpipe_cc::Nanos;
-use fullpipe_cc::time::seconds;
 use fullpipe_sim::{Simulation, Stopped};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -9,46 +7,21 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::collections::BTreeMap;
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
-use crate::external::{self, Shared};
+use crate::external;
+use crate::learner::{self, Episode, Facts, GivenTerms, NAMES, Terms};
 use crate::model::{self, Model};
 use crate::{own, report};
-
-/// Columns of an interval, in the order of `Slot::step`.
-pub const COLUMNS: [&str; 19] = [
-    "now_s",
-    "duration_s",
-    "sent",
-    "delivered",
-    "lost",
-    "marked",
-    "timeouts",
-    "rtt_samples",
-    "mean_rtt_s",
-    "least_rtt_s",
-    "rtt_slope",
-    "rtt_inflation_s",
-    "cwnd",
-    "ssthresh",
-    "pacing_rate",
-    "in_flight",
-    "srtt_s",
-    "min_rtt_s",
-    "is_over",
-];
-
-/// A simulation, and the flows that are controlled from outside.
-struct Slot {
-    simulation: Simulation,
-    flows: Vec<Shared>,
-}
 
 /// Simulations by place. Each is advanced by one thread at a time, so that the number of threads changes no result.
 #[pyclass(module = "fullpipe._core")]
 pub struct Batch {
-    slots: Vec<Mutex<Option<Slot>>>,
+    slots: Vec<Mutex<Option<Episode>>>,
+    terms: Terms,
+    agents: usize,
     workers: usize,
     threads: Option<Threads>,
 }
@@ -64,90 +37,93 @@ const AT_ONCE: usize = 8;
 
 #[pymethods]
 impl Batch {
-    /// Places for `count` simulations, which `workers` threads advance.
+    /// Places for `count` episodes with `agents` learners each, which `workers` threads advance.
     #[new]
-    fn new(count: usize, workers: usize) -> Batch {
-        Batch { slots: (0..count).map(|_| Mutex::new(None)).collect(), workers, threads: None }
+    fn new(count: usize, agents: usize, workers: usize, terms: &Bound<'_, PyDict>) -> PyResult<Batch> {
+        let terms = terms.extract::<GivenTerms>()?.ready()?;
+        Ok(Batch { slots: (0..count).map(|_| Mutex::new(None)).collect(), terms, agents, workers, threads: None })
     }
 
-    /// Begins a simulation of `model` at a place, and returns its number of external flows.
+    /// Begins an episode of `model` at a place. Returns whether its scenario is over before the first step.
     ///
     /// Refuses algorithms that need the interpreter.
-    fn begin(&self, py: Python<'_>, place: usize, model: &Model, memory_bytes: Option<u64>) -> PyResult<usize> {
+    fn begin(
+        &self,
+        py: Python<'_>,
+        place: usize,
+        model: &Model,
+        memory_bytes: Option<u64>,
+        facts: &Bound<'_, PyDict>,
+    ) -> PyResult<bool> {
         if model.holds_lock() {
             return Err(PyValueError::new_err("an interpreted algorithm"));
         }
+        let facts: Facts = facts.extract()?;
         let scenario = model.scenario();
-        let (simulation, flows) = py.detach(|| {
+        let begun = py.detach(|| {
             external::forget();
-            (Simulation::within(scenario, memory_bytes.unwrap_or(u64::MAX)), external::collect())
+            let simulation = Simulation::within(scenario, memory_bytes.unwrap_or(u64::MAX))?;
+            let flows = external::collect().into_values().collect();
+            Episode::begin(simulation, flows, facts, &self.terms)
         });
-        let simulation = simulation.map_err(|stopped| model::refused(py, stopped))?;
-        let flows: Vec<_> = flows.into_values().collect();
-        for flow in &flows {
-            flow.lock().probes = true;
+        let episode = begun.map_err(|stopped| model::refused(py, stopped))?;
+        if episode.count() != self.agents {
+            return Err(PyRuntimeError::new_err("every episode requires the learners of the environment"));
         }
-        let count = flows.len();
-        let mut slot = self.slot(place)?.lock().unwrap_or_else(PoisonError::into_inner);
-        *slot = Some(Slot { simulation, flows });
-        Ok(count)
+        let is_over = episode.is_over();
+        *self.slot(place)?.lock().unwrap_or_else(PoisonError::into_inner) = Some(episode);
+        Ok(is_over)
     }
 
-    /// Sets windows and pacing rates, and advances the simulations at `places`, each to its time of `until_ns`.
-    ///
-    /// `controls` has two numbers for each flow of each simulation: window in segments and pacing rate in segments per
-    /// second; NaN leaves a value. `intervals` gets `COLUMNS` for each flow. `most` is the number of flows of a simulation.
-    fn step(
-        &mut self,
-        py: Python<'_>,
-        places: Vec<usize>,
-        until_ns: Vec<Nanos>,
-        controls: PyBuffer<f64>,
-        intervals: PyBuffer<f64>,
-        most: usize,
-    ) -> PyResult<()> {
-        let given = controls.to_vec(py)?;
-        let width = most * COLUMNS.len();
-        if until_ns.len() != places.len()
-            || given.len() != places.len() * most * 2
-            || intervals.item_count() != places.len() * width
-        {
-            return Err(PyValueError::new_err("lengths must be equal"));
-        }
-        for &place in &places {
-            self.slot(place)?;
+    /// Applies an action for each learner of each place but those of `skip`, and advances by an interval.
+    fn step(&mut self, py: Python<'_>, skip: Vec<usize>, actions: PyBuffer<f64>) -> PyResult<()> {
+        let given = actions.to_vec(py)?;
+        if given.len() != self.slots.len() * self.agents {
+            return Err(PyValueError::new_err(format!("{} actions are required", self.slots.len() * self.agents)));
         }
         self.start_threads()?;
-        let rows = py.detach(|| {
-            let advance = |job: usize| {
-                let mut slot = self.slots[places[job]].lock().unwrap_or_else(PoisonError::into_inner);
-                let controls = &given[job * most * 2..(job + 1) * most * 2];
-                slot.as_mut().map_or(Ok(Vec::new()), |slot| slot.step(until_ns[job], controls, width))
-            };
-            let jobs = 0..places.len();
-            match &self.threads {
-                Some(threads) if jobs.len() > AT_ONCE => {
-                    threads.pool.install(|| jobs.into_par_iter().with_min_len(AT_ONCE).map(advance).collect())
-                }
-                _ => jobs.map(advance).collect::<Vec<_>>(),
+        let advance = |place: usize| {
+            if skip.contains(&place) {
+                return Ok(());
             }
+            let mut slot = self.slots[place].lock().unwrap_or_else(PoisonError::into_inner);
+            let actions = &given[place * self.agents..][..self.agents];
+            slot.as_mut().map_or(Ok(()), |episode| episode.step(actions, &self.terms))
+        };
+        let places = 0..self.slots.len();
+        let done: Result<(), Stopped> = py.detach(|| match &self.threads {
+            Some(threads) if places.len() > AT_ONCE => {
+                threads.pool.install(|| places.into_par_iter().with_min_len(AT_ONCE).try_for_each(advance))
+            }
+            _ => places.into_iter().try_for_each(advance),
         });
-        let mut written = Vec::with_capacity(places.len() * width);
-        for row in rows {
-            let row = row.map_err(|stopped| model::refused(py, stopped))?;
-            if row.len() != width {
-                return Err(PyRuntimeError::new_err("every place requires a simulation"));
-            }
-            written.extend(row);
-        }
-        intervals.copy_from_slice(py, &written)
+        done.map_err(|stopped| model::refused(py, stopped))
     }
 
-    /// Packets in the queue of a link of a simulation, forward and reverse.
-    fn queued(&self, place: usize, link: usize) -> PyResult<[usize; 2]> {
-        let slot = self.slot(place)?.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = slot.as_ref().ok_or_else(|| PyRuntimeError::new_err("every place requires a simulation"))?;
-        Ok(slot.simulation.queued_packets(link))
+    /// Applies an action for the learner of the first place, advances by an interval, and gives its row.
+    fn step_one(&self, py: Python<'_>, action: f64, observation: PyBuffer<f32>) -> PyResult<Vec<f64>> {
+        py.detach(|| {
+            let mut slot = self.slots[0].lock().unwrap_or_else(PoisonError::into_inner);
+            slot.as_mut().map_or(Ok(()), |episode| episode.step(&[action], &self.terms))
+        })
+        .map_err(|stopped| model::refused(py, stopped))?;
+        let mut row = vec![0.0; NAMES.len()];
+        let mut seen = vec![0.0; self.terms.width()];
+        self.write(0, &mut row, &mut seen);
+        observation.copy_from_slice(py, &seen)?;
+        Ok(row)
+    }
+
+    /// Copies the rows and the observations of all learners.
+    fn read(&self, py: Python<'_>, rows: PyBuffer<f64>, observations: PyBuffer<f32>) -> PyResult<()> {
+        let (wide, deep) = (self.agents * NAMES.len(), self.agents * self.terms.width());
+        let mut all = vec![0.0; self.slots.len() * wide];
+        let mut seen = vec![0.0; self.slots.len() * deep];
+        for place in 0..self.slots.len() {
+            self.write(place, &mut all[place * wide..][..wide], &mut seen[place * deep..][..deep]);
+        }
+        rows.copy_from_slice(py, &all)?;
+        observations.copy_from_slice(py, &seen)
     }
 
     /// Advances a simulation to its end, and gives the tables of the run; the place is empty then.
@@ -155,14 +131,20 @@ impl Batch {
         let _ = own::take_raised();
         let slot = self.slot(place)?.lock().unwrap_or_else(PoisonError::into_inner).take();
         let slot = slot.ok_or_else(|| PyRuntimeError::new_err("every place requires a simulation"))?;
-        let done = py.detach(|| slot.simulation.report());
+        let done = py.detach(|| slot.into_simulation().report());
         report::to_tables(py, done.map_err(|stopped| model::refused(py, stopped))?)
     }
 
-    /// Names of the columns of an interval.
+    /// Names of the measurements of a row.
     #[staticmethod]
-    fn columns() -> Vec<&'static str> {
-        COLUMNS.to_vec()
+    fn names() -> Vec<&'static str> {
+        NAMES.to_vec()
+    }
+
+    /// Numbers that an exported policy repeats.
+    #[staticmethod]
+    fn constants() -> BTreeMap<&'static str, f64> {
+        BTreeMap::from(learner::CONSTANTS)
     }
 }
 
@@ -181,54 +163,13 @@ impl Batch {
         Ok(())
     }
 
-    fn slot(&self, place: usize) -> PyResult<&Mutex<Option<Slot>>> {
-        self.slots.get(place).ok_or_else(|| PyValueError::new_err(format!("place {place} of {}", self.slots.len())))
+    fn write(&self, place: usize, rows: &mut [f64], observations: &mut [f32]) {
+        if let Some(episode) = self.slots[place].lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            episode.write(rows, observations);
+        }
     }
-}
 
-impl Slot {
-    /// Controls, advances, and measures: `COLUMNS` for each flow, filled up with zeros to `width` numbers.
-    fn step(&mut self, until: Nanos, controls: &[f64], width: usize) -> Result<Vec<f64>, Stopped> {
-        let begun = self.simulation.now();
-        for (flow, control) in self.flows.iter().zip(controls.chunks_exact(2)) {
-            let mut state = flow.lock();
-            if !control[0].is_nan() {
-                state.set_window(control[0]);
-            }
-            if !control[1].is_nan() {
-                state.pacing_rate = control[1];
-            }
-            state.begin_interval();
-        }
-        self.simulation.advance(until)?;
-        let now = self.simulation.now();
-        let mut row = Vec::with_capacity(width);
-        for flow in &self.flows {
-            let state = flow.lock();
-            let rtts = state.interval.rtts(begun);
-            row.extend([
-                seconds(now),
-                seconds(now - begun),
-                (state.sent - state.interval.sent) as f64,
-                (state.delivered - state.interval.delivered) as f64,
-                (state.lost - state.interval.lost) as f64,
-                (state.marks - state.interval.marks) as f64,
-                (state.timeouts - state.interval.timeouts) as f64,
-                rtts.count,
-                rtts.mean_s,
-                rtts.least_s,
-                rtts.slope,
-                rtts.inflation_s,
-                state.window(),
-                state.ssthresh(),
-                state.pacing_rate,
-                state.in_flight as f64,
-                state.srtt.map_or(0.0, seconds),
-                state.min_rtt.map_or(0.0, seconds),
-                f64::from(u8::from(now < until)),
-            ]);
-        }
-        row.resize(width, 0.0);
-        Ok(row)
+    fn slot(&self, place: usize) -> PyResult<&Mutex<Option<Episode>>> {
+        self.slots.get(place).ok_or_else(|| PyValueError::new_err(format!("place {place} of {}", self.slots.len())))
     }
 }

@@ -24,7 +24,7 @@ const BASES: &[&str] = &[NO_BASE, "newreno", "cubic"];
 const NO_BASE: &str = "none";
 
 /// Pacing rate that never delays a packet, segments per second.
-const UNPACED: f64 = 1e12;
+pub const UNPACED: f64 = 1e12;
 
 thread_local! {
     /// States of the connections that have begun in this thread since `collect`, by flow.
@@ -70,6 +70,14 @@ pub struct State {
     pub probes: bool,
     /// Whether a timeout has expired since the last ACK.
     pub timed_out: bool,
+    /// Most timeouts without an ACK between them.
+    pub most_timeouts: u64,
+    /// Timeouts since the last ACK.
+    timeouts_in_a_row: u64,
+    /// Time in the interval in which the application limited the sender, as its events say, up to `limited_since`.
+    limited: Nanos,
+    /// Last event, if the application limited the sender then.
+    limited_since: Option<Nanos>,
     /// The interval that `begin_interval` began.
     pub interval: Interval,
 }
@@ -125,8 +133,22 @@ impl State {
         }
     }
 
+    /// Segments sent, delivered, and found lost, marks, and timeouts of the interval.
+    pub fn counts(&self) -> [f64; 5] {
+        let Interval { sent, delivered, lost, marks, timeouts, .. } = self.interval;
+        [self.sent - sent, self.delivered - delivered, self.lost - lost, self.marks - marks, self.timeouts - timeouts]
+            .map(|count| count as f64)
+    }
+
+    /// Time of the interval, up to now, in which the application limited the sender.
+    pub fn limited(&self, now: Nanos) -> Nanos {
+        self.limited + self.limited_since.map_or(0, |since| now.saturating_sub(since))
+    }
+
     /// Begins an interval.
-    pub fn begin_interval(&mut self) {
+    pub fn begin_interval(&mut self, now: Nanos) {
+        self.limited = 0;
+        self.limited_since = self.limited_since.map(|_| now);
         let mut samples = self.interval.samples.take().unwrap_or_default();
         samples.clear();
         self.interval = Interval {
@@ -244,6 +266,10 @@ pub fn begin(params: &Params, start: Start) -> Box<dyn CongestionControl + Send>
         sent: 0,
         probes: false,
         timed_out: false,
+        most_timeouts: 0,
+        timeouts_in_a_row: 0,
+        limited: 0,
+        limited_since: None,
         interval: Interval::default(),
     })));
     BEGUN.with_borrow_mut(|begun| begun.insert(params.number(FLOW) as u64, shared.clone()));
@@ -260,6 +286,8 @@ impl External {
         state.in_flight = flow.in_flight;
         state.srtt = flow.srtt;
         state.min_rtt = flow.min_rtt;
+        state.limited = state.limited(flow.now);
+        state.limited_since = flow.app_limited.then_some(flow.now);
         state
     }
 }
@@ -289,6 +317,7 @@ impl CongestionControl for External {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         let mut state = self.note(flow);
         state.timed_out = false;
+        state.timeouts_in_a_row = 0;
         state.rtt = ack.rtt.or(state.rtt);
         if let (Some(rtt), Some(samples)) = (ack.rtt, state.interval.samples.as_mut()) {
             samples.push((flow.now, rtt));
@@ -324,7 +353,14 @@ impl CongestionControl for External {
     }
 
     fn on_sent(&mut self, flow: &Flow) {
-        self.note(flow).sent += 1;
+        let mut state = self.note(flow);
+        state.sent += 1;
+        // Only the first of several timeouts is reported. After each, a learner sends one segment.
+        if state.timed_out && state.probes {
+            state.timeouts_in_a_row += 1;
+            state.timeouts += u64::from(state.timeouts_in_a_row > 1);
+            state.most_timeouts = state.most_timeouts.max(state.timeouts_in_a_row);
+        }
     }
 
     fn on_lost(&mut self, flow: &Flow, _lost: &Lost) {

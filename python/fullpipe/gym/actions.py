@@ -12,13 +12,14 @@ from gymnasium import spaces
 
 from fullpipe._util.text import quoted, unknown
 from fullpipe.errors import InputError
-from fullpipe.gym.features import Raw, Values
+from fullpipe.gym.formula import Formula
 from fullpipe.scenario.quantity import Quantity
 
 __all__ = ["ACTIONS", "Action", "chosen"]
 
 ACTIONS: Mapping[str, str] = {
     "rate-multiplier": "rate times 1 + x for x = scale a of at least 0, rate / (1 - x) below (Aurora)",
+    "aurora": "rate-multiplier of PCC-RL: no bounds of a, scale 0.025, from 40 to 1000 packets/s",
     "window-multiplier": "window times 4^a (Orca's law); the base algorithm of the flow, if any, continues from it",
     "rate": "pacing rate from 10 kbit/s to 10 Gbit/s, on a logarithmic scale",
     "window": "window from 2 to 2^20 segments, on a logarithmic scale",
@@ -39,13 +40,17 @@ class Action:
         name: A name of `ACTIONS`.
         scale: Factor on the number of ``rate-multiplier``.
         operations: Operations of ``discrete``.
-        bounds_bps: Least and largest rate of ``rate-multiplier`` and ``rate``, bit/s.
+        bounds: Least and largest rate, bit/s, or window, segments.
+        limit: Largest absolute value of a number.
+        start: Range of the first rate as a share of the link's rate; None to wait for the first RTT sample.
     """
 
     name: str
+    bounds: tuple[float, float]
     scale: float = 1.0
     operations: Sequence[str] = OPERATIONS
-    bounds_bps: tuple[float, float] = RATES_BPS
+    limit: float = 1.0
+    start: tuple[float, float] | None = None
 
     @property
     def is_rate(self) -> bool:
@@ -56,74 +61,49 @@ class Action:
         """Space of the policy's numbers."""
         if self.name == "discrete":
             return spaces.Discrete(len(self.operations))
-        return spaces.Box(-1, 1, (1,), np.float32)
+        return spaces.Box(-self.limit, self.limit, (1,), np.float32)
 
-    def apply(self, given: Values, raw: Raw, packet_bits: Values) -> tuple[Values, Values]:
-        """Windows in segments, and pacing rates in segments per second, infinite without pacing.
-
-        Args:
-            given: Numbers of the policy, one for each flow.
-            raw: Measurements of the last interval, and ``set_rate_bps``, ``set_window``: the last controls.
-            packet_bits: Size of a packet.
-        """
-        if not self.is_rate:
-            window = np.clip(self._window(given, raw["set_window"]), *WINDOWS)
-            return window, np.full(len(window), UNPACED)
-        if self.name == "rate":
-            rate = _between(self.bounds_bps, given)
-        else:
-            x = self.scale * given
-            rate = raw["set_rate_bps"] * np.where(x >= 0, 1 + x, 1 / (1 - np.minimum(x, 0)))
-        rate = np.clip(rate, *self.bounds_bps)
-        packets = rate / packet_bits
-        return np.maximum(4.0, 4 * packets * raw["srtt_s"]), packets
-
-    def _window(self, given: Values, window: Values) -> Values:
-        if self.name == "window":
-            return _between(WINDOWS, given)
-        if self.name == "window-multiplier":
-            return window * 4.0**given
-        found = window.copy()
+    def formula(self) -> Formula:
+        """Rate in bit/s, or window in segments, that ``action`` sets, from the last ones."""
+        match self.name:
+            case "rate-multiplier":
+                x = f"({self.scale!r} * action)"
+                return Formula(f"set_rate_bps * where(action >= 0, 1 + {x}, 1 / (1 - minimum({x}, 0.0)))")
+            case "rate" | "window":
+                low, high = self.bounds
+                return Formula(f"{low!r} * {high / low!r} ** ((action + 1) / 2)")
+            case "window-multiplier":
+                return Formula("set_window * 4.0 ** action")
+        text = "set_window"
         for place, operation in enumerate(self.operations):
-            number = float(operation[1:])
-            match operation[0]:
-                case "*":
-                    changed = window * number
-                case "/":
-                    changed = window / number
-                case "+":
-                    changed = window + number
-                case _:
-                    changed = window - number
-            found = np.where(given == place, changed, found)
-        return found
+            text = f"where(action == {place}, set_window {operation[0]} {float(operation[1:])!r}, {text})"
+        return Formula(text)
 
 
-UNPACED = 1e12
-"""Pacing rate that never delays a packet, segments per second."""
+AURORA = Action("rate-multiplier", (40 * 12000.0, 1000 * 12000.0), scale=0.025, limit=1e12, start=(0.3, 1.5))
+"""The action of PCC-RL (``src/gym/network_sim.py``, ``src/common/config.py``)."""
 
 
 def chosen(action: str | Mapping[str, object]) -> Action:
-    """Action of a name, or of a table such as ``{"name": "rate-multiplier", "scale": 0.025}``. The bounds of a rate are
-    a table's ``"bounds": ["100 kbit/s", "200 Mbit/s"]``.
+    """Action of a name, or of a table such as ``{"name": "rate-multiplier", "scale": 0.025}``. ``"bounds"`` are the
+    least and the largest rate or window, such as ``["100 kbit/s", "200 Mbit/s"]``.
 
     Raises:
         InputError: A name or a value is not allowed.
     """
     table = {"name": action} if isinstance(action, str) else dict(action)
     name = str(table.pop("name", ""))
+    if name == "parameter":
+        raise InputError("action parameter is not built in: an algorithm reads its parameters once, when a flow begins")
     if name not in ACTIONS:
         raise InputError(unknown("action", name, ACTIONS))
-    allowed = {
-        "rate-multiplier": {"scale", "bounds"},
-        "rate": {"bounds"},
-        "discrete": {"operations"},
-    }.get(name, set())
+    if name == "aurora" and not table:
+        return AURORA
+    allowed = {"bounds", *{"rate-multiplier": ["scale"], "discrete": ["operations"]}.get(name, [])}
     for key in table:
         if key not in allowed:
             raise InputError(f"action {name}: {unknown('key', key, allowed)}")
-    bounds = _bounds(name, table.pop("bounds")) if "bounds" in table else RATES_BPS
-    found = Action(name, bounds_bps=bounds, **table)
+    found = Action(name, _bounds(name, table.pop("bounds", None)), **table)
     if not found.scale > 0:
         raise InputError(f"action {name}: scale must be above 0, got {found.scale}")
     for operation in found.operations:
@@ -135,18 +115,18 @@ def chosen(action: str | Mapping[str, object]) -> Action:
 
 
 def _bounds(name: str, given: object) -> tuple[float, float]:
-    """Least and largest rate, bit/s."""
-    rates = [Quantity.parse(value) for value in given] if isinstance(given, Sequence) and len(given) == 2 else []
-    found = [rate.value for rate in rates if rate is not None and rate.base == "bit/s"]
-    if len(found) != 2 or not RATES_BPS[0] <= found[0] < found[1] <= RATES_BPS[1]:
+    """Least and largest rate, bit/s, or window, segments."""
+    is_rate = name.startswith("rate")
+    limits, base = (RATES_BPS, "bit/s") if is_rate else (WINDOWS, "packets")
+    if given is None:
+        return limits
+    ends = [Quantity.parse(value) for value in given] if isinstance(given, Sequence) and len(given) == 2 else []
+    found = [end.value for end in ends if end is not None and end.base == base]
+    if len(found) != 2 or not limits[0] <= found[0] < found[1] <= limits[1]:
+        what = "rates from 10 kbit/s to 10 Gbit/s" if is_rate else "windows from 2 to 1048576 packets"
+        example = '["100 kbit/s", "200 Mbit/s"]' if is_rate else '["4 packets", "1000 packets"]'
         raise InputError(
-            f"action {name}: bounds must be two rates from 10 kbit/s to 10 Gbit/s, the lesser one first, such as "
-            f'["100 kbit/s", "200 Mbit/s"], got {quoted(str(given))}'
+            f"action {name}: bounds must be two {what}, the lesser one first, such as {example}, "
+            f"got {quoted(str(given))}"
         )
     return found[0], found[1]
-
-
-def _between(limits: tuple[float, float], given: Values) -> Values:
-    """Value at a place from -1 to 1 of a logarithmic scale."""
-    low, high = limits
-    return low * (high / low) ** ((np.clip(given, -1, 1) + 1) / 2)

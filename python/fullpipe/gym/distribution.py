@@ -113,6 +113,11 @@ class Distribution:
                 return found
         raise InputError("a split requires more different draws: one of its parts has none")
 
+    @staticmethod
+    def stream(seed: int, path: str) -> np.random.Generator:
+        """Random stream of a seed for an axis, or for another purpose with a name of its own."""
+        return _stream(str(seed), path)
+
     def sample(self, seed: int) -> Scenario:
         """The scenario of a seed, 0 to 2^63 - 1; its own ``seed`` is derived from that.
 

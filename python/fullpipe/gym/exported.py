@@ -15,7 +15,7 @@ from pathlib import Path
 from fullpipe._util.files import check_file, staged_file
 from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
-from fullpipe.gym.core import FIRST_WINDOW, LEAST_S, LONGEST_S, PROBE_S, Core
+from fullpipe.gym.core import CONSTANTS, Core
 from fullpipe.gym.env import Env
 from fullpipe.gym.policy import Policy
 
@@ -23,9 +23,6 @@ __all__ = ["export"]
 
 MOST_INPUTS = 64
 """Length of an observation, at most: each value is a field of the class."""
-
-RATE_ACTIONS = ("rate-multiplier", "rate")
-"""Actions that can be exported."""
 
 
 def export(policy: Policy, path: str | os.PathLike[str], env: Env, *, name: str | None = None) -> str:
@@ -41,8 +38,9 @@ def export(policy: Policy, path: str | os.PathLike[str], env: Env, *, name: str 
         The name of the algorithm.
 
     Raises:
-        InputError: The action is not a rate, a feature needs all RTT samples of an interval (``latency_inflation``),
-            the observation is too long or not as long as the policy's, or the file can't be written.
+        InputError: The flow has a base algorithm, its first rate is a share of the link's rate, a feature needs all RTT
+            samples of an interval (``latency_inflation``), the observation is too long or not as long as the policy's,
+            or the file can't be written.
     """
     unwrapped = env.unwrapped
     assert isinstance(unwrapped, Env)
@@ -60,8 +58,10 @@ def _check(policy: Policy, core: Core, file: Path, name: str) -> None:
         raise InputError(f'the file of an algorithm must end in ".py", got {quoted(str(file))}')
     if not re.fullmatch(r"[a-z][a-z0-9.+_-]*", name):
         raise InputError(f"the name of an algorithm must have small letters, digits, and hyphens, got {quoted(name)}")
-    if core.action.name not in RATE_ACTIONS:
-        raise InputError(f"only the actions {' and '.join(RATE_ACTIONS)} can be exported, got {core.action.name}")
+    if core.has_base:
+        raise InputError("a policy over a base algorithm can't be exported")
+    if core.action.start is not None:
+        raise InputError("the action aurora can't be exported: its first rate is a share of the link's rate")
     for feature, law in core.features.items():
         if "rtt_inflation_s" in law.formula:
             raise InputError(f"the feature {feature} can't be exported: it needs all RTT samples of an interval")
@@ -86,47 +86,48 @@ def _text(policy: Policy, core: Core, name: str) -> str:
         f"self._single({_scalar(law.formula)}, {float(law.low)!r}, {float(law.high)!r})\n"
         for i, law in enumerate(core.features.values())
     )
-    if core.fixed_s is not None:
-        interval = f"        return {round(core.fixed_s * 1e9)}\n"
-    else:
-        interval = (
-            "        rtt_s = self._last_rtt_s if self._last_rtt_s > 0 else 0.1\n"
-            f"        return round(min(max({core.rtts!r} * rtt_s, {LEAST_S!r}), {LONGEST_S!r}) * 1e9)\n"
-        )
+    fixed = core.fixed_s
+    interval = f"return {round(fixed * 1e9)}" if fixed is not None else f"return self._round_trips({core.rtts!r})"
+    names = {"set_rate_bps": "self._rate_bps", "set_window": "self._window"}
+    target = re.sub("|".join(names), lambda found: names[found[0]], _scalar(core.action.formula().text))
+    first = FIRST_RATE if core.action.is_rate else f"            self._window = {CONSTANTS['first_window']!r}\n"
     return (
         HEAD.replace("NAME", name)
         .replace("CLASS", "".join(part.capitalize() for part in re.split(r"[^a-z0-9]+", name)) or "Learned")
         .replace("    FIELDS\n", fields)
-        .replace("        INTERVAL\n", interval)
-        .replace("        RATE\n", _rate(core))
+        .replace("        INTERVAL\n", f"        {interval}\n")
+        .replace("        TARGET\n", f"        target = {target}\n")
+        .replace("        SET\n", SET_RATE if core.action.is_rate else "        self._window = target\n")
+        .replace("            START\n", first)
         .replace("        SHIFT\n", shift)
         .replace("        PUSH\n", push)
         .replace("        NETWORK\n", _network(policy))
-        .replace("LEAST_BPS", repr(core.action.bounds_bps[0]))
-        .replace("MOST_BPS", repr(core.action.bounds_bps[1]))
-        .replace("FIRST_WINDOW", repr(FIRST_WINDOW))
-        .replace("PROBE_NS", str(round(PROBE_S * 1e9)))
+        .replace("LEAST", repr(core.action.bounds[0]))
+        .replace("MOST", repr(core.action.bounds[1]))
+        .replace("FIRST_WINDOW", repr(CONSTANTS["first_window"]))
+        .replace("FIRST_INTERVALS", str(round(CONSTANTS["first_intervals"])))
+        .replace("PROBE_NS", str(round(CONSTANTS["probe_s"] * 1e9)))
+        .replace("GUESSED_S", repr(CONSTANTS["guessed_rtt_s"]))
+        .replace("SHORTEST_S", repr(CONSTANTS["shortest_s"]))
+        .replace("LONGEST_S", repr(CONSTANTS["longest_s"]))
     )
 
 
-SCALAR = {"log10": "math.log10", "log2": "math.log2", "maximum": "max", "over": "self._over", "where": "self._where"}
+SCALAR = {
+    "exp": "math.exp",
+    "log10": "math.log10",
+    "log2": "math.log2",
+    "maximum": "max",
+    "minimum": "min",
+    "over": "self._over",
+    "where": "self._where",
+}
 """Function of numbers for each function of arrays in a formula."""
 
 
 def _scalar(formula: str) -> str:
     """Formula for numbers."""
-    return re.sub(r"(\w+)\(", lambda call: f"{SCALAR[call[1]]}(", formula)
-
-
-def _rate(core: Core) -> str:
-    """Rate in bit/s that an action sets."""
-    low, high = core.action.bounds_bps
-    if core.action.name == "rate":
-        return f"        rate = {low!r} * {high / low!r} ** ((action + 1) / 2)\n"
-    return (
-        f"        x = {core.action.scale!r} * action\n"
-        "        rate = self._rate_bps * (1 + x) if x >= 0 else self._rate_bps * (1 / (1 - x))\n"
-    )
+    return re.sub(r"([a-z]\w*)\(", lambda call: f"{SCALAR[call[1]]}(", formula)
 
 
 def _network(policy: Policy) -> str:
@@ -143,6 +144,18 @@ def _network(policy: Policy) -> str:
         names = found
     return "".join(lines)
 
+
+FIRST_RATE = """\
+            self.pacing_rate = FIRST_WINDOW / self._last_rtt_s
+            self._rate_bps = self.pacing_rate * self._bits
+            self._window = 4 * FIRST_WINDOW
+"""
+
+SET_RATE = """\
+        self.pacing_rate = target / self._bits
+        self._rate_bps = self.pacing_rate * self._bits
+        self._window = max(4.0, 4 * self.pacing_rate * self._srtt_s)
+"""
 
 HEAD = '''"""Policy exported by fullpipe.gym.export, with the interval, features, and history of its environment."""
 
@@ -165,6 +178,7 @@ class CLASS:
     _begun_ns: int = 0
     _until_ns: int = PROBE_NS
     _started: bool = False
+    _ended: int = 0
     _window: float = FIRST_WINDOW
     _rate_bps: float = 0.0
     _timed_out: bool = False
@@ -174,6 +188,8 @@ class CLASS:
     _srtt_s: float = 0.0
     _min_rtt_s: float = 0.0
     _in_flight: int = 0
+    _limited_ns: int = 0
+    _limited_since_ns: int = -1
     _all_delivered: int = 0
     _all_lost: int = 0
     _old_delivered: int = 0
@@ -225,6 +241,9 @@ class CLASS:
         now_ns = round(flow.now_s * 1e9)
         while now_ns > self._until_ns:
             self._end()
+        if self._limited_since_ns >= 0:
+            self._limited_ns += now_ns - self._limited_since_ns
+        self._limited_since_ns = now_ns if flow.app_limited else -1
         self._all_delivered = flow.delivered
         self._all_lost = flow.lost
         self._in_flight = flow.in_flight
@@ -256,19 +275,22 @@ class CLASS:
             self._best_rtt_s = min(self._best_rtt_s, self._last_rtt_s)
         if self._started:
             self._observe()
-            self._act()
-        length_ns = self._length()
+            self._ended += 1
+            if self._ended >= FIRST_INTERVALS:
+                self._act()
+        length_ns = self._length() if self._ended >= FIRST_INTERVALS else self._round_trips(1.0)
         if not self._started and self._last_rtt_s > 0:
             self._started = True
-            self.pacing_rate = FIRST_WINDOW / self._last_rtt_s
-            self._rate_bps = self.pacing_rate * self._bits
-            self._window = 4 * FIRST_WINDOW
+            START
         elif not self._started:
             length_ns = PROBE_NS
         self._begun_ns = self._until_ns
         self._until_ns += length_ns
         self._old_delivered = self._all_delivered
         self._old_lost = self._all_lost
+        self._limited_ns = 0
+        if self._limited_since_ns >= 0:
+            self._limited_since_ns = self._begun_ns
         self._sent = 0
         self._marked = 0
         self._samples = 0
@@ -284,6 +306,9 @@ class CLASS:
 
     def _where(self, test, a, b):
         return a if test else b
+
+    def _tanh(self, x):
+        return math.tanh(x)
 
     def _softsign(self, x):
         return x / (1.0 + abs(x))
@@ -305,6 +330,10 @@ class CLASS:
     def _length(self):
         """Length of the next interval, nanoseconds."""
         INTERVAL
+
+    def _round_trips(self, count):
+        rtt_s = self._last_rtt_s if self._last_rtt_s > 0 else GUESSED_S
+        return round(min(max(count * rtt_s, SHORTEST_S), LONGEST_S) * 1e9)
 
     def _observe(self):
         """The measurements of the interval (fullpipe.gym.core), and the features of the observation."""
@@ -328,22 +357,24 @@ class CLASS:
         rate_bps = delivered * self._bits / duration_s
         send_rate_bps = sent * self._bits / duration_s
         lost_bps = lost * self._bits / duration_s
-        pacing_bps = self.pacing_rate * self._bits
+        pacing_bps = self.pacing_rate * self._bits if self.pacing_rate < 1e12 else 1e12
         loss_rate = self._over(lost, lost + delivered, 0.0)
         self._best_bps = max(self._best_bps, rate_bps)
         best_bps = self._best_bps
         best_mean_rtt_s = self._best_rtt_s if self._best_rtt_s < math.inf else 0.0
         delay_metric = min(1.0, 1.25 * min_rtt_s / srtt_s) if srtt_s > 0 else 1.0
         active = 1.0
+        limited_ns = self._limited_ns
+        if self._limited_since_ns >= 0:
+            limited_ns += self._until_ns - self._limited_since_ns
+        limited_share = limited_ns / 1e9 / duration_s
         SHIFT
         PUSH
 
     def _act(self):
-        """The network, and the rate and window that its action sets."""
+        """The network, and the rate or window that its action sets."""
         NETWORK
-        RATE
-        rate = min(max(rate, LEAST_BPS), MOST_BPS)
-        self.pacing_rate = rate / self._bits
-        self._rate_bps = self.pacing_rate * self._bits
-        self._window = max(4.0, 4 * self.pacing_rate * self._srtt_s)
+        TARGET
+        target = min(max(target, LEAST), MOST)
+        SET
 '''

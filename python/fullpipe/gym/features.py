@@ -9,22 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from types import CodeType
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 
-__all__ = ["FEATURES", "FUNCTIONS", "PRESETS", "Feature", "Raw", "Values", "chosen", "neutral"]
-
-Values = npt.NDArray[np.float64]
-
-Raw = Mapping[str, Values]
-"""Measurements of an interval by name, a value for each flow; `fullpipe.gym.core` lists them."""
+__all__ = ["FEATURES", "SETS", "Feature", "chosen"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +25,7 @@ class Feature:
         low: Lower end of the box; lesser values are cut.
         high: Upper end.
         neutral: Value before the first interval.
-        formula: Expression of the measurements, with the functions of `FUNCTIONS`.
+        formula: Expression of the measurements (`fullpipe.gym.formula`).
     """
 
     meaning: str
@@ -44,34 +33,6 @@ class Feature:
     high: float
     neutral: float
     formula: str
-
-    def compute(self, raw: Raw) -> Values:
-        """Values of the feature, from the measurements of an interval."""
-        return np.asarray(eval(_compiled(self.formula), _SPACE, raw), np.float64)
-
-
-def over(part: Values, whole: Values, otherwise: float) -> Values:
-    """Quotient, or another value where the divisor is 0."""
-    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), otherwise)
-
-
-FUNCTIONS: dict[str, object] = {
-    "log10": np.log10,
-    "log2": np.log2,
-    "maximum": np.maximum,
-    "over": over,
-    "where": np.where,
-}
-"""Functions of the formulas. An exported policy has them for numbers (`fullpipe.gym.exported`)."""
-
-
-_SPACE = dict(FUNCTIONS)
-"""Globals of the formulas, to which Python adds its own names."""
-
-
-@cache
-def _compiled(formula: str) -> CodeType:
-    return compile(formula, "<feature>", "eval")
 
 
 LATENCY_RATIO = "over(mean_rtt_s, best_mean_rtt_s, 1.0)"
@@ -115,11 +76,19 @@ FEATURES: Mapping[str, Feature] = {
     "rtt_share": Feature("least RTT over smoothed RTT (Orca)", 0, 1, 1, "over(min_rtt_s, srtt_s, 1.0)"),
     "delay_metric": Feature("least of 1 and 1.25 least RTT / smoothed RTT (Orca)", 0, 1, 1, "delay_metric"),
     "valid": Feature("1 where the interval had an ACK with an RTT sample", 0, 1, 0, "where(rtt_samples > 0, 1.0, 0.0)"),
+    "app_limited": Feature(
+        "share of the time in which the application limited the sender, as its packets and ACKs say",
+        *(0, 1, 0),
+        "limited_share",
+    ),
     "active": Feature("1 from the first packet of the flow on", 0, 1, 0, "active"),
 }
 """Features by name."""
 
-PRESETS: Mapping[str, Sequence[str]] = {
+UNIT = {"latency_ratio": "log_latency_ratio", "send_ratio": "log_send_ratio"}
+"""Feature with values up to 1 in place of another, for ``scaling="unit"``."""
+
+SETS: Mapping[str, Sequence[str]] = {
     "default": ("latency_slope", "log_latency_ratio", "log_send_ratio", "loss"),
     "aurora": ("latency_inflation", "latency_ratio", "aurora_send_ratio"),
     "orca": ("rate_share", "pacing_share", "loss_share", "acks_per_cwnd", "interval", "rtt_share", "delay_metric"),
@@ -127,25 +96,28 @@ PRESETS: Mapping[str, Sequence[str]] = {
 """Named lists of features."""
 
 
-def chosen(features: str | Sequence[str] | None) -> dict[str, Feature]:
-    """Features of a preset's name or of a list.
+def chosen(features: str | Sequence[str] | None, scaling: str = "raw") -> dict[str, Feature]:
+    """Features of a set's name or of a list.
+
+    Args:
+        features: The name or the list; None for the default.
+        scaling: "unit" for logarithms of the ratios, "raw" for the features as they are named.
 
     Raises:
         InputError: A name is unknown, or there is none.
     """
     if features is None or isinstance(features, str):
         name = features or "default"
-        if name not in PRESETS:
-            raise InputError(unknown("features", name, PRESETS))
-        features = PRESETS[name]
+        if name not in SETS:
+            raise InputError(unknown("features", name, SETS))
+        features = SETS[name]
     for name in features:
         if name not in FEATURES:
             raise InputError(unknown("feature", name, FEATURES))
     if not features:
         raise InputError("features requires at least one name")
+    if scaling not in ("raw", "unit"):
+        raise InputError(unknown("scaling", scaling, ("raw", "unit")))
+    if scaling == "unit":
+        features = [UNIT.get(name, name) for name in features]
     return {name: FEATURES[name] for name in features}
-
-
-def neutral(features: Mapping[str, Feature]) -> Any:
-    """Values before the first interval."""
-    return np.array([feature.neutral for feature in features.values()], np.float32)

@@ -11,8 +11,8 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from pettingzoo import ParallelEnv as Base
 
-from fullpipe.gym.core import Core, Source
-from fullpipe.gym.env import ONLY, observation_space, one_info
+from fullpipe.gym.core import TERMINATED, TRUNCATED, Core, Options, Source
+from fullpipe.gym.env import observation_space
 from fullpipe.gym.rewards import Reward
 
 __all__ = ["ParallelEnv"]
@@ -24,8 +24,8 @@ class ParallelEnv(Base[str, Observation, npt.ArrayLike]):  # type: ignore[misc] 
     """Flows under the control of an agent each. An agent has the name of its flow; members of a group are ``NAME/1``,
     ``NAME/2`` and so on. All act together, so that the interval is a fixed time.
 
-    Before a flow sends, its observation is neutral, and its action has no effect. The episode ends for all agents
-    together.
+    Before a flow sends, its observation is neutral, and its action has no effect. An agent whose flow has delivered its
+    size terminates, and leaves the others. The end of the scenario truncates those that are left.
 
     Args:
         scenario: As for `Env`, with one learner or more.
@@ -35,6 +35,9 @@ class ParallelEnv(Base[str, Observation, npt.ArrayLike]):  # type: ignore[misc] 
         interval: Length of a step, a time.
         reward: As for `Env`; a function gets arrays with a value for each agent, so that it may join their rewards.
         max_steps: As for `Env`.
+        scaling: As for `Env`.
+        collapse: As for `Env`.
+        truth: As for `Env`.
 
     Raises:
         InputError: An argument is not allowed.
@@ -53,21 +56,14 @@ class ParallelEnv(Base[str, Observation, npt.ArrayLike]):  # type: ignore[misc] 
         interval: str = "20 ms",
         reward: str | Reward = "aurora",
         max_steps: int | None = None,
+        scaling: str = "raw",
+        collapse: int | None = None,
+        truth: bool = False,
     ) -> None:
         if features is None:
             features = ("latency_slope", "log_latency_ratio", "log_send_ratio", "loss", "active")
-        self._core = Core(
-            scenario,
-            1,
-            action=action,
-            features_of=features,
-            history=history,
-            interval=interval,
-            reward=reward,
-            max_steps=max_steps,
-            workers=1,
-            several=True,
-        )
+        shared = Options(action, features, history, interval, reward, max_steps, scaling, collapse, truth)
+        self._core = Core(scenario, 1, shared, workers=1, several=True)
         self.render_mode = None
         self.possible_agents = list(self._core.names)
         self.agents: list[str] = []
@@ -92,32 +88,36 @@ class ParallelEnv(Base[str, Observation, npt.ArrayLike]):  # type: ignore[misc] 
             self._random = seeding.np_random(seed)[0]
         self.agents = list(self.possible_agents)
         self._core.begin(0, int(self._random.integers(0, 2**63)))
-        return self._observations(), self._infos()
+        observations, rows = self._read()
+        return observations, self._infos(rows)
 
     def step(
         self, actions: Mapping[str, npt.ArrayLike]
     ) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, object]]:
         """Applies an action of each agent for an interval."""
-        names = self.possible_agents
-        given = [float(np.asarray(actions.get(name, 0)).reshape(-1)[0]) for name in names]
-        self._core.step(ONLY, np.array([given]))
-        rewards = self._core.rewards(ONLY)[0]
-        terminated = bool(self._core.terminated(ONLY)[0])
-        truncated = bool(self._core.truncated(ONLY)[0])
+        given = [float(np.asarray(actions.get(name, 0)).reshape(-1)[0]) for name in self.possible_agents]
+        self._core.step(np.array([given]))
+        observations, rows = self._read()
+        rewards = self._core.rewards(rows)[0]
         found = (
-            self._observations(),
-            {name: float(rewards[i]) for i, name in enumerate(names)},
-            dict.fromkeys(names, terminated),
-            dict.fromkeys(names, truncated),
-            self._infos(),
+            observations,
+            {name: float(rewards[i]) for i, name in self._present()},
+            {name: bool(rows[TERMINATED, 0, i] > 0) for i, name in self._present()},
+            {name: bool(rows[TRUNCATED, 0, i] > 0) for i, name in self._present()},
+            self._infos(rows),
         )
-        if terminated or truncated:
-            self.agents = []
+        self.agents = [name for name in self.agents if not (found[2][name] or found[3][name])]
         return found
 
-    def _observations(self) -> dict[str, Observation]:
-        found = self._core.observations(ONLY)[0]
-        return {name: found[i].ravel() for i, name in enumerate(self.possible_agents)}
+    def _present(self) -> list[tuple[int, str]]:
+        """Agents that are left, with their places among all."""
+        return [(i, name) for i, name in enumerate(self.possible_agents) if name in self.agents]
 
-    def _infos(self) -> dict[str, object]:
-        return {name: one_info(self._core, i) for i, name in enumerate(self.possible_agents)}
+    def _read(self) -> tuple[dict[str, Observation], npt.NDArray[np.float64]]:
+        width = self._core.history * len(self._core.features)
+        found = np.empty((self._core.agents, width), np.float32)
+        rows = self._core.read(found)
+        return {name: found[i].copy() for i, name in self._present()}, rows
+
+    def _infos(self, rows: npt.NDArray[np.float64]) -> dict[str, object]:
+        return {name: self._core.info(rows[:, 0, i].tolist(), agent=i) for i, name in self._present()}

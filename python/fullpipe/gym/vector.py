@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from fullpipe._util.text import unknown
 from fullpipe.errors import InputError, check_range
-from fullpipe.gym.core import Core, Source
+from fullpipe.gym.core import NAMES, STEPS, SUMMARY, TERMINATED, TRUNCATED, Core, Options, Source
 from fullpipe.gym.env import observation_space
 from fullpipe.gym.rewards import Reward
 
@@ -39,8 +39,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         reward: As for `Env`; a function gets arrays with a value for each environment that made a step.
         max_steps: As for `Env`.
         flatten: As for `Env`.
+        scaling: As for `Env`.
+        collapse: As for `Env`.
+        truth: As for `Env`.
         autoreset_mode: ``"NextStep"``, ``"SameStep"`` or ``"Disabled"``, or Gymnasium's `AutoresetMode`.
         workers: Threads; None for the number of cores.
+        copy: Whether each call returns new observations. Otherwise two arrays take turns.
 
     Raises:
         InputError: An argument is not allowed.
@@ -59,8 +63,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         reward: str | Reward = "aurora",
         max_steps: int | None = None,
         flatten: bool = True,
+        scaling: str = "raw",
+        collapse: int | None = None,
+        truth: bool = False,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         workers: int | None = None,
+        copy: bool = True,
     ) -> None:
         check_range("num_envs", num_envs, 1)
         try:
@@ -69,17 +77,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             raise InputError(
                 unknown("autoreset_mode", str(autoreset_mode), (mode.value for mode in AutoresetMode))
             ) from None
-        self._core = Core(
-            scenario,
-            num_envs,
-            action=action,
-            features_of=features,
-            history=history,
-            interval=interval,
-            reward=reward,
-            max_steps=max_steps,
-            workers=workers,
-        )
+        options = Options(action, features, history, interval, reward, max_steps, scaling, collapse, truth)
+        self._core = Core(scenario, num_envs, options, workers=workers)
         self.num_envs = num_envs
         self.metadata = {"autoreset_mode": self._mode}
         self.single_observation_space = observation_space(self._core, flatten)
@@ -88,6 +87,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._randoms: list[np.random.Generator | None] = [None] * num_envs
         self._ended = np.zeros(num_envs, bool)
+        self._rooms = [] if copy else [self._room(), self._room()]
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, object] | None = None
@@ -109,7 +109,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
                 self._randoms[place] = seeding.np_random(seeds[place])[0]
             self._begin(int(place))
         self._ended[mask] = False
-        return self._observations(), self._infos(mask)
+        return self._seen(mask)
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, object]]:
         """Applies an action in each environment.
@@ -117,36 +117,30 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         Raises:
             InputError: An episode has ended, and nothing resets it.
         """
-        actions = np.asarray(actions).reshape(self.num_envs, 1)
-        fresh = self._ended.copy()
-        if self._mode == AutoresetMode.DISABLED and fresh.any():
+        given = np.ascontiguousarray(actions, np.float64).reshape(self.num_envs, 1)
+        fresh = np.flatnonzero(self._ended).tolist()
+        if self._mode == AutoresetMode.DISABLED and fresh:
             raise InputError("an episode has ended: reset it with options={'reset_mask': mask}")
-        going = np.flatnonzero(~fresh)
-        rewards = np.zeros(self.num_envs)
-        terminated, truncated = np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
-        for place in np.flatnonzero(fresh):
-            self._begin(int(place))
-        if len(going):
-            self._core.step(going, actions[going])
-            rewards[going] = self._core.rewards(going)[:, 0]
-            terminated[going] = self._core.terminated(going)
-            truncated[going] = self._core.truncated(going)
+        for begun in fresh:
+            self._begin(begun)
+        self._core.step(given, fresh)
+        observations, rows = self._read()
+        rewards = self._core.rewards(rows, fresh)[:, 0]
+        terminated, truncated = rows[TERMINATED, :, 0] > 0, rows[TRUNCATED, :, 0] > 0
         ended = terminated | truncated
-        infos: dict[str, object] = {}
+        self._ended = ended
         if self._mode == AutoresetMode.SAME_STEP and ended.any():
-            last = self._observations()
             final = np.full(self.num_envs, None, object)
             for place in np.flatnonzero(ended):
-                final[place] = last[place].copy()
-            infos = {"final_obs": final, "_final_obs": ended.copy()}
-            infos |= {"final_info": self._infos(ended), "_final_info": ended.copy()}
+                final[place] = observations[place].copy()
+            infos: dict[str, object] = {"final_obs": final, "_final_obs": ended.copy()}
+            infos |= {"final_info": self._infos(rows, ended), "_final_info": ended.copy()}
             for place in np.flatnonzero(ended):
                 self._begin(int(place))
-            self._ended[:] = False
-        else:
-            self._ended = ended.copy()
-        everyone = np.ones(self.num_envs, bool)
-        return self._observations(), rewards, terminated, truncated, {**self._infos(everyone), **infos}
+            self._ended = np.zeros(self.num_envs, bool)
+            observations, infos_now = self._seen(np.ones(self.num_envs, bool))
+            return observations, rewards, terminated, truncated, {**infos_now, **infos}
+        return observations, rewards, terminated, truncated, self._infos(rows, np.ones(self.num_envs, bool))
 
     def close_extras(self, **_: object) -> None:
         """Nothing is open."""
@@ -157,13 +151,42 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
             raise InputError("step before reset")
         self._core.begin(place, int(random.integers(0, 2**63)))
 
-    def _observations(self) -> Array:
-        return self._core.observations(np.arange(self.num_envs)).reshape(self.observation_space.shape or ())
+    def _room(self) -> Array:
+        return np.empty(self.observation_space.shape or (), np.float32)
 
-    def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, object]:
+    def _read(self) -> tuple[Array, Array]:
+        """Observations and rows of all environments."""
+        if self._rooms:
+            self._rooms.reverse()
+        observations = self._rooms[0] if self._rooms else self._room()
+        return observations, self._core.read(observations)
+
+    def _seen(self, mask: npt.NDArray[np.bool_]) -> tuple[Array, dict[str, object]]:
+        observations, rows = self._read()
+        return observations, self._infos(rows, mask)
+
+    def _infos(self, rows: Array, mask: npt.NDArray[np.bool_]) -> dict[str, object]:
         """Facts as Gymnasium's vector form: an array for each key, and a mask."""
-        found: dict[str, object] = {}
-        for key, values in self._core.infos(np.arange(self.num_envs)).items():
-            found[key] = np.where(mask, values[:, 0], np.zeros(1, values.dtype))
-            found[f"_{key}"] = mask.copy()
-        return found
+        core, found = self._core, {}
+        every = bool(mask.all())
+        for key, place in core.info_places:
+            values = rows[place, :, 0]
+            found[key] = values if every else np.where(mask, values, 0.0)
+        found["scenario_seed"] = np.where(mask, np.array(core.seeds), 0)
+        if core.action.start is not None:
+            found["first_rate_share"] = np.where(mask, np.array(core.first_shares, float), 0.0)
+        infos: dict[str, object] = {}
+        for key, values in found.items():
+            infos[key], infos[f"_{key}"] = values, mask.copy()
+        ended = mask & ((rows[TERMINATED, :, 0] > 0) | (rows[TRUNCATED, :, 0] > 0))
+        if ended.any():
+            infos["summary"], infos["_summary"] = self._summary(rows, ended), ended
+        return infos
+
+    def _summary(self, rows: Array, ended: npt.NDArray[np.bool_]) -> dict[str, object]:
+        found = {"return": self._core.returns[:, 0], "length": rows[STEPS, :, 0].astype(int)}
+        found |= {key: rows[NAMES.index(name), :, 0] for key, name in SUMMARY.items()}
+        summary: dict[str, object] = {}
+        for key, values in found.items():
+            summary[key], summary[f"_{key}"] = np.where(ended, values, np.zeros(1, values.dtype)), ended.copy()
+        return summary

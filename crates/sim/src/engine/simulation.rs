@@ -188,6 +188,17 @@ impl Simulation {
         })
     }
 
+    /// Segments that have been acknowledged cumulatively, for each flow of `[[flows]]`, in the order of the file.
+    pub fn acknowledged_segments(&self) -> Vec<u64> {
+        either!(&self.0, engine => {
+            let mut found = vec![0; engine.long_lived];
+            for connection in &engine.flows[..engine.long_lived] {
+                found[engine.order.number(connection.id) as usize] = connection.sender.acknowledged();
+            }
+            found
+        })
+    }
+
     /// Runs until the time `until`, or to the end of the scenario if that comes first.
     ///
     /// # Errors

@@ -272,6 +272,11 @@ impl<P: Policy> Sender<P> {
         self.ecn.as_mut().map_or(Marks::NONE, |ecn| ecn.marks(new))
     }
 
+    /// Segments acknowledged cumulatively.
+    pub fn acknowledged(&self) -> u64 {
+        self.progress.una
+    }
+
     /// One past the highest segment ever sent.
     pub fn high(&self) -> u64 {
         self.progress.high
