@@ -61,8 +61,9 @@ pub struct Connection {
     /// Round trips, and the packet whose ACK ends the current one.
     pub round: u64,
     round_end: u64,
-    /// Last round in which the window limited the sender.
+    /// Last round in which the window limited the sender, and the packets then in flight.
     limited_round: Option<u64>,
+    limited_flight: u64,
     /// Nothing was left to send at the last attempt.
     pub app_limited: bool,
     /// Rate samples are limited by the application until this many packets are delivered (C.app_limited).
@@ -178,6 +179,7 @@ impl Connection {
             round: 0,
             round_end: 0,
             limited_round: None,
+            limited_flight: 0,
             app_limited: false,
             app_limited_until: None,
             permits_growth: None,
@@ -263,7 +265,7 @@ impl Connection {
     /// Notes whether the window, of `window` packets, limits the sender.
     pub fn note_limit(&mut self, window: u64) {
         if self.flight.in_flight + 1 > window {
-            self.limited_round = Some(self.round);
+            (self.limited_round, self.limited_flight) = (Some(self.round), self.flight.in_flight);
         }
     }
 
@@ -273,6 +275,13 @@ impl Connection {
             return permitted;
         }
         self.limited_round.is_some_and(|round| round + 1 >= self.round)
+    }
+
+    /// Whether a window of `window` packets may grow. Where nothing is left to send, a full flight pays for at most twice that flight, as
+    /// its own ACKs do: the flights after it are smaller (RFC 9002 section 7.8).
+    pub fn may_grow(&self, window: u64) -> bool {
+        let pays = !self.app_limited || self.permits_growth.is_some() || window < 2 * self.limited_flight;
+        self.is_cwnd_limited() && pays
     }
 
     /// Whether lost data waits.

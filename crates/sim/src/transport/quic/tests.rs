@@ -30,6 +30,16 @@ fn the_window_limits_if_one_more_packet_exceeds_it() {
     }
 }
 
+/// RFC 9002 section 7.8: three packets in flight fill a window of three, which may grow to six and not beyond.
+#[test]
+fn a_full_flight_pays_for_twice_itself() {
+    let mut connection = connection(3);
+    connection.note_limit(3);
+    assert!(connection.may_grow(6), "data waits");
+    connection.app_limited = true;
+    assert_eq!([3, 5, 6].map(|window| connection.may_grow(window)), [true, true, false]);
+}
+
 /// RFC 9002 sections 5.3 and 6.2.1: 100 ms + 4 · 50 ms + 25 ms after the last packet, doubled for each expiry; none with nothing in flight.
 #[test]
 fn the_probe_timer_runs_while_a_packet_is_in_flight() {

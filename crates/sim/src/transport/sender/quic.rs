@@ -177,7 +177,7 @@ impl<P: Policy> Sender<P> {
     fn segment_ack(&self, quic: &Connection, news: &News) -> Ack {
         let acked = news.acked.len() as u64;
         let credit = news.acked.iter().filter(|packet| !quic.is_in_recovery(packet.sent.sent_at)).count();
-        let mut ack = Ack::of(acked, if quic.is_cwnd_limited() { credit as f64 } else { 0.0 });
+        let mut ack = Ack::of(acked, if quic.may_grow(self.window()) { credit as f64 } else { 0.0 });
         ack.round_start = news.round_start;
         ack.rtt = news.rtt.map(|rtt| rtt.adjusted);
         ack.newly_lost = news.lost.len() as u64;
@@ -206,7 +206,7 @@ impl<P: Policy> Sender<P> {
         (flow.flight_size, flow.in_flight) = (quic.flight.in_flight, quic.flight.in_flight);
         flow.srtt = quic.rtt.latest.map(|_| quic.rtt.smoothed);
         flow.min_rtt = quic.rtt.min;
-        flow.cwnd_limited = quic.is_cwnd_limited();
+        flow.cwnd_limited = quic.may_grow(self.window());
         flow.app_limited = quic.is_app_limited() || quic.app_limited;
         flow.in_recovery(in_recovery)
     }
