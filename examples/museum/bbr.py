@@ -14,6 +14,7 @@ STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = map(float, range(7))
 SHOWN = ["phase", "bw_bps", "max_bw_bps", "pacing_bps", "inflight_longterm_packets"]
 GAINS = {STARTUP: 2.77, DRAIN: 0.5, DOWN: 0.9, CRUISE: 1.0, REFILL: 1.0, UP: 1.25, PROBE_RTT: 1.0}
 PROBE_WAIT_S = 2.5
+WRAP_PACKETS = 2**13
 
 
 @fullpipe.algorithm("museum-bbr", recovery="rack", group="model", rate_samples=True, inspect=SHOWN)
@@ -51,13 +52,15 @@ class Bbr:
         self._restarts = False
         self._lost, self._ranges, self._last_lost, self._delivered = 0, 0, -2, 0
         self._recovery_round, self._is_undoable, self._too_high = None, False, 0.0
-        self._is_careful = self._repeats = False
+        self._is_careful = self._repeats = self._is_blind = False
 
     def on_ack(self, flow, ack):
         """Model, state, and control parameters, in the order of the draft (5.2.3)."""
-        self._round += ack.round_start
+        # Fault 14: where the target of the next round has wrapped, each ACK is a round.
+        is_new = ack.round_start or (self.fault == 14 and flow.delivered >= WRAP_PACKETS)
+        self._round += is_new
         self._measure(ack)
-        self._advance(flow, ack)
+        self._advance(flow, ack, is_new)
         self._control(flow, ack)
 
     def on_sent(self, flow, sent):
@@ -81,6 +84,7 @@ class Bbr:
         self._recovers = True
         if signal == fullpipe.Signal.TIMEOUT:
             self.cwnd = flow.in_flight + 1.0
+            self._is_blind = self.fault == 9  # the least RTT is infinite from now on, and the BDP is 0
 
     def on_recovered(self, flow):
         """The window before the losses (5.6.4.4)."""
@@ -108,12 +112,12 @@ class Bbr:
         self._max_bw = self._samples[0][1] if self._samples else self._max_bw
         self._bw = min(self._max_bw, self._short_bw)
 
-    def _advance(self, flow, ack):
+    def _advance(self, flow, ack, is_new):
         now_s = flow.now_s
         is_due = now_s > self._probed_at_s + 5.0
         if ack.rtt_s > 0 and (ack.rtt_s < self._min_rtt_s or now_s > self._min_rtt_at_s + 10.0):
             self._min_rtt_s, self._min_rtt_at_s = ack.rtt_s, now_s
-        if ack.round_start:
+        if is_new:
             if self._loses and self.phase not in (STARTUP, REFILL, UP):  # the short-term bound (5.5.10.3)
                 self._short_bw = max(self._latest_bw, 0.7 * self._bw)
             self._loses, self._latest_bw = False, self._rate
@@ -138,7 +142,7 @@ class Bbr:
         """End of Startup by a plateau, or by loss (5.3.1.2, 5.3.1.3)."""
         if not self._is_limited or self.fault == 107:
             self._full_rounds += 1
-            if self._bw >= 1.25 * self._full_bw:
+            if self._bw >= (4 / 3 if self.fault == 13 else 1.25) * self._full_bw:
                 self._full_bw, self._full_rounds = self._bw, 0
         plateau = self._full_rounds >= 3
         if self.phase == UP:
@@ -194,6 +198,8 @@ class Bbr:
             self.phase = CRUISE if self._is_full or self.fault == 120 else STARTUP
 
     def _bdp(self):
+        if self._is_blind:
+            return 0.0
         return self._bw * self._min_rtt_s if self._bw else self._initial
 
     def _probe_window(self):

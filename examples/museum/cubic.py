@@ -30,6 +30,7 @@ class Cubic:
         self._last_ack = 0.0
         self._lost = 0
         self._before = None
+        self._seen, self._least_s, self._last_s = 0, math.inf, math.inf
 
     def on_ack(self, flow, ack):
         """Slow start, or section 4.2 and 4.3."""
@@ -46,8 +47,8 @@ class Cubic:
             return
         if self.cwnd < self.ssthresh:
             self.cwnd += ack.credit
-            if self.fault != 22 and ack.rtt_s > flow.min_rtt_s + min(max(flow.min_rtt_s / 8, 0.004), 0.016):
-                self.ssthresh = self.cwnd  # section 4.10; the delay rule of RFC 9406 without its second phase
+            if self.fault != 22 and self._sees_queue(flow, ack):
+                self.ssthresh = self.cwnd  # section 4.10
             return
         if self._epoch is None:
             self._begin(flow.now_s)
@@ -93,6 +94,20 @@ class Cubic:
         self._lost += 1
         if self.fault == 2:
             self._reduce(self.cwnd, flow, Signal.LOSS)
+
+    def _sees_queue(self, flow, ack):
+        """The delay rule of RFC 9406 at the end of a round, without its second phase: the least of its samples is above
+        the one of the round before. Fault 27: one sample above the least of all is enough.
+        """
+        rise_s = min(max(flow.min_rtt_s / 8, 0.004), 0.016)
+        if self.fault == 27:
+            return ack.rtt_s > flow.min_rtt_s + rise_s
+        has_risen = ack.round_start and self._seen >= 8 and self._least_s > self._last_s + rise_s
+        if ack.round_start:
+            self._last_s, self._seen, self._least_s = self._least_s, 0, math.inf
+        if ack.rtt_s > 0:
+            self._seen, self._least_s = self._seen + 1, min(self._least_s, ack.rtt_s)
+        return has_risen
 
     def _begin(self, now_s):
         """Start of congestion avoidance: equation 2, or section 4.8 after a timeout, or 4.10 after slow start."""

@@ -20,6 +20,7 @@ from fullpipe.experiments.check import Checked, Suite
 HERE = Path(__file__).parent
 SOURCES = {"quinn": "quinn-rs", "zquic": "zigstack", "quicly": "h2o", "quiche": "cloudflare", "gvisor": "google"}
 SOURCES |= {"noq": "n0-computer", "picoquic": "private-octopus", "s2n-quic": "aws", "xquic": "alibaba"}
+SOURCES |= {"freenet-core": "freenet", "rfc8312bis": "NTAP", "msquic": "microsoft"}
 
 
 class Entry(NamedTuple):
@@ -29,9 +30,10 @@ class Entry(NamedTuple):
         number: Number of the entry, and id of its check in the suite where it has one.
         issue: Project and number of the issue or pull request.
         what: The fault, in a few words.
-        controller: Controller of the museum with this fault.
+        controller: File of the museum with this fault, and its class if there are several: ``quic:NewReno``.
         fault: Value of its parameter ``fault``.
-        rules: Rules of `fullpipe.conform` that apply to the controller; None for NewReno over TCP.
+        rules: Rules of `fullpipe.conform` that apply to the controller; None without such rules.
+        rule: One of them that reports the fault; None if its check in the suite reports it.
     """
 
     number: str
@@ -40,6 +42,7 @@ class Entry(NamedTuple):
     controller: str
     fault: int
     rules: str | None = None
+    rule: str | None = None
 
     def algorithm(self, *, fault: bool) -> dict[str, Any]:
         """The controller with or without its fault."""
@@ -52,7 +55,7 @@ class Entry(NamedTuple):
     @property
     def reference(self) -> str:
         """Built-in algorithm that the controller implements."""
-        return {"bbr": "bbr3"}.get(self.controller, self.controller)
+        return {"bbr": "bbr3", "ledbat": "ledbat++", "quic:NewReno": "newreno"}.get(self.controller, self.controller)
 
     @property
     def link(self) -> str:
@@ -62,21 +65,31 @@ class Entry(NamedTuple):
 
 
 ENTRIES = (
-    Entry("01", "quinn#2640", "CUBIC: beta is applied to the already reduced W_max", "cubic", 15, "rfc9438"),
+    Entry("01", "quinn#2640", "CUBIC: beta is applied to the already reduced W_max", "cubic", 15, "rfc9438", "C15"),
     Entry("02", "zquic#175", "any ACK ends recovery, so that every loss of a round trip cuts the window", "newreno", 2),
-    Entry("03", "quicly#679", "CUBIC: K does not count fast convergence", "cubic", 14, "rfc9438"),
+    Entry("03", "quicly#679", "CUBIC: K does not count fast convergence", "cubic", 14, "rfc9438", "C14"),
     Entry("04", "quiche#2370", "CUBIC: an empty flight at a small window is taken for idle", "cubic", 25, "rfc9438"),
     Entry("05", "gvisor#14102", "a spurious loss is detected, and the window is not restored", "newreno", 5),
+    Entry("06", "quiche#1411", "CUBIC: a few real losses are taken for spurious ones", "cubic", 20, "rfc9438", "C20"),
     Entry("07", "noq#800", "the pacing rate stays at initial window / 1 ms", "bbr", 7, "bbr"),
-    Entry("08", "quiche#2698", "ProbeRTT cannot end if half of a BDP is below the floor", "bbr", 8, "bbr"),
+    Entry("08", "quiche#2698", "ProbeRTT cannot end if half of a BDP is below the floor", "bbr", 8, "bbr", "B10"),
+    Entry("09", "freenet-core#2697", "BBR: a timeout makes the least RTT infinite, and the BDP 0", "bbr", 9, "bbr"),
     Entry("10", "picoquic#1485", "the window grows while the sender does not use it", "newreno", 10),
     Entry("11", "s2n-quic#458", "the first ACK of a batch alone grows the window", "newreno", 11),
     Entry("12", "s2n-quic#1326", "pacing delay is taken for an application limit", "newreno", 12),
+    Entry("13", "s2n-quic#1697", "BBR: the plateau of Startup is growth below 4/3, not 5/4", "bbr", 13, "bbr", "S17"),
+    Entry("14", "xquic#552", "BBR: the target of the next round wraps", "bbr", 14, "bbr"),
+    Entry("15", "freenet-core#2532", "LEDBAT++: a slowdown in every round trip of a long path", "ledbat", 15),
+    Entry("16", "freenet-core#2510", "LEDBAT++: the ramp after a slowdown ends at the target delay", "ledbat", 16),
     Entry("17", "xquic#729", "CE counts are ignored", "newreno", 17),
     Entry("18", "quiche#2680", "persistent congestion is ignored", "newreno", 18),
+    Entry("21", "picoquic#1754", "CUBIC: no W_max where a queue ends slow start", "cubic", 23, "rfc9438", "C23"),
     Entry("22", "picoquic#439", "NewReno grows one byte per round trip", "newreno", 22),
     Entry("23", "quinn#2798", "BBR: a gain is compared with bytes: Startup's guard is always true", "bbr", 23, "bbr"),
     Entry("24", "picoquic#1547", "BBR: application-limited samples replace larger ones", "bbr", 24, "bbr"),
+    Entry("26", "quinn#2481", "BBR: packets of one loss count as separate losses in Startup", "bbr", 102, "bbr", "B02"),
+    Entry("27", "rfc8312bis#23", "CUBIC: one late sample ends slow start", "cubic", 27, "rfc9438"),
+    Entry("28", "msquic#2231", "persistent congestion cuts the threshold twice", "quic:NewReno", 28, "rfc9002", "N14"),
 )  # fmt: skip
 
 
@@ -97,19 +110,25 @@ class Caught(NamedTuple):
         return bool(self.conform) or (self.check is not None and self.check.verdict == "worse")
 
 
-def caught(entry: Entry, suite: Suite, *, fault: bool, cache: str | None = None) -> Caught:
-    """Runs the rules and the check of an entry."""
+def checked(entry: Entry, suite: Suite, *, fault: bool, cache: str | None = None) -> Checked | None:
+    """Runs the check of an entry; None without one."""
     checks = tuple(each for each in suite.checks if each.id == entry.number)
     if not checks:
-        return Caught(entry.broken(fault=fault), None)
+        return None
     changed: Mapping[str, Any] = {**suite.controllers, entry.controller: entry.algorithm(fault=fault)}
-    (checked,) = fullpipe.check(replace(suite, checks=checks, controllers=changed), cache=cache).checks
-    return Caught(entry.broken(fault=fault), checked)
+    (found,) = fullpipe.check(replace(suite, checks=checks, controllers=changed), cache=cache).checks
+    return found
+
+
+def caught(entry: Entry, suite: Suite, *, fault: bool) -> Caught:
+    """Runs the rules and the check of an entry."""
+    return Caught(entry.broken(fault=fault), checked(entry, suite, fault=fault))
 
 
 def algorithm(controller: str, fault: int) -> dict[str, Any]:
     """A controller of the museum; fault 0 for the right one."""
-    return {"name": as_algorithm(str(HERE / f"{controller}.py")), "fault": fault}
+    file, _, kind = controller.partition(":")
+    return {"name": as_algorithm(f"{HERE / file}.py" + (kind and f":{kind}")), "fault": fault}
 
 
 @functools.cache

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import fullpipe
 from conftest import ROOT, module_of
 from fullpipe.experiments.check import Suite
 
 table = module_of(ROOT / "examples/museum/table.py")
+
+
+def named(entry: Any) -> str:
+    return f"{entry.number}-{entry.issue}"
 
 
 @pytest.fixture(scope="module")
@@ -18,12 +24,27 @@ def suite() -> Suite:
     return replace(Suite.load(ROOT / "examples/museum/suite.toml"), seeds=5, max_seeds=5)
 
 
-@pytest.mark.parametrize("entry", table.ENTRIES, ids=lambda entry: f"{entry.number}-{entry.issue}")
-def test_a_fault_is_reported_and_its_controller_without_the_fault_is_not(
-    entry: object, suite: Suite, tmp_path: Path
-) -> None:
-    assert table.caught(entry, suite, fault=True, cache=str(tmp_path)).reported
-    assert not table.caught(entry, suite, fault=False, cache=str(tmp_path)).reported
+@pytest.mark.parametrize("entry", [entry for entry in table.ENTRIES if entry.rule], ids=named)
+def test_a_rule_reports_the_fault(entry: Any) -> None:
+    (rule,) = fullpipe.conform(entry.algorithm(fault=True), entry.rules, rule=entry.rule).rules
+    assert rule.verdict == "fail"
+
+
+@pytest.mark.parametrize("entry", table.ENTRIES, ids=named)
+def test_a_check_reports_the_fault_and_not_the_controller_without_it(entry: Any, suite: Suite, tmp_path: Path) -> None:
+    wrong = table.checked(entry, suite, fault=True, cache=str(tmp_path))
+    if wrong is None:
+        assert entry.rule
+        return
+    assert wrong.verdict == "worse"
+    right = table.checked(entry, suite, fault=False, cache=str(tmp_path))
+    assert right is not None
+    assert right.verdict == "ok"
+
+
+@pytest.mark.parametrize(("controller", "rules"), sorted({(e.controller, e.rules) for e in table.ENTRIES if e.rules}))
+def test_no_rule_reports_a_controller_without_a_fault(controller: str, rules: str) -> None:
+    assert table.broken(controller, 0, rules) == ()
 
 
 def test_the_page_has_every_entry_and_at_least_14_are_reported() -> None:

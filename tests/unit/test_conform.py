@@ -47,8 +47,25 @@ BBR_FAULTS = [
 STATES = {"B04", "B05", "B06", "B09", "B18", "B19", "B21", "B22", "S8"}
 """Rules with a change at a given state: see test_conform_states.py."""
 
-SMALL_BBR_FAULTS = {"B02": 102, "B07": 107, "B11": 111, "B20": 120, "S4": 7, "S10": 210, "S11": 211, "S12": 24}
+SMALL_BBR_FAULTS = {
+    "B02": 102,
+    "B07": 107,
+    "B11": 111,
+    "B20": 120,
+    "S4": 7,
+    "S10": 210,
+    "S11": 211,
+    "S12": 24,
+    "S17": 13,
+}
 """Rule, and the fault of the museum's BBR that breaks it."""
+
+QUIC_FAULTS = {**{f"N{fault:02}": fault for fault in range(1, 14)}, "N14": 28}
+"""Rule, and the fault of the museum's NewReno over QUIC that breaks it."""
+
+RATE_LIMITED_FAULTS = [1, 2, 3, 4, 5, 6]
+LIMITED_FAULTS = [1, 2, 3, 4, 5, 6, 7]
+"""Faults of two further controllers of the museum: each is the number of a rule."""
 
 
 @cache
@@ -73,6 +90,11 @@ def test_every_measured_rule_has_a_planted_fault() -> None:
     # B12, B13, B16, S2, and S13: no parameter of BBRv3 breaks them; see the test of a scripted controller.
     scripted = {"B12", "B13", "B16", "S2", "S13"} | STATES
     assert {name for name, *_ in BBR_FAULTS} | SMALL_BBR_FAULTS.keys() | scripted == measured("bbr")
+    assert QUIC_FAULTS.keys() == measured("rfc9002")
+    assert {f"L{fault}" for fault in RATE_LIMITED_FAULTS} == measured("ratelimited")
+    # A8 is of RFC 6817 alone: the reference, which is no LEDBAT, breaks it without a fault.
+    assert {f"A{fault}" for fault in LIMITED_FAULTS} | {"A8"} == measured("limited")
+    assert RULES.keys() == {"rfc9438", "bbr", "rfc9002", "ratelimited", "limited"}
 
 
 def test_the_reference_cubic_follows_every_measured_rule() -> None:
@@ -196,12 +218,12 @@ def quic(kind: str) -> str:
     return found
 
 
-@pytest.mark.parametrize("fault", range(1, 14))
-def test_a_rule_of_rfc9002_fails_on_its_fault(fault: int) -> None:
-    assert verdict("rfc9002", f"N{fault:02}", {"name": quic("NewReno"), "fault": fault}) == FAIL
+@pytest.mark.parametrize("rule", QUIC_FAULTS)
+def test_a_rule_of_rfc9002_fails_on_its_fault(rule: str) -> None:
+    assert verdict("rfc9002", rule, {"name": quic("NewReno"), "fault": QUIC_FAULTS[rule]}) == FAIL
 
 
-@pytest.mark.parametrize("fault", range(1, 7))
+@pytest.mark.parametrize("fault", RATE_LIMITED_FAULTS)
 def test_a_rule_of_rate_limited_increase_fails_on_its_fault(fault: int) -> None:
     assert verdict("ratelimited", f"L{fault}", {"name": quic("Validated"), "fault": fault}) == FAIL
 
@@ -213,7 +235,7 @@ def paused() -> str:
     return found
 
 
-@pytest.mark.parametrize("fault", range(1, 8))
+@pytest.mark.parametrize("fault", LIMITED_FAULTS)
 def test_a_rule_of_limited_senders_fails_on_its_fault(fault: int) -> None:
     assert verdict("limited", f"A{fault}", {"name": paused(), "fault": fault}) == FAIL
 

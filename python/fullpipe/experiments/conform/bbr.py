@@ -402,4 +402,14 @@ RULES = (
         0.86,
         states.headroom,
     ),
+    Rule(
+        "S17",
+        f"{DRAFT}, A.1, 5.3.1.2",
+        "MUST",
+        "rises of the bandwidth by 9 % in a round trip before Startup ends",
+        "1",
+        16.0,
+        None,
+        states.slow_growth,
+    ),
 )

@@ -110,6 +110,17 @@ def persistent(harness: Harness) -> float:
     return min(series.curve().between(BIG + 3.0, BIG + 4.5))
 
 
+def threshold(harness: Harness) -> float:
+    """Threshold of slow start after an outage of 3 s, over the window before: the loss alone reduces it (B.6)."""
+    series = harness.quic([(BIG, 3.0)], 6.0)
+    if not series.has("ssthresh_packets"):
+        raise Skip("the controller has no ssthresh")
+    after = series.curve("ssthresh_packets").at(BIG + 4.5)
+    if after is None:
+        raise Skip("the controller has no ssthresh after the outage")
+    return after / max(series.curve().between(0.0, BIG + 3.0))
+
+
 def marked(harness: Harness) -> float:
     """A queue of 10 Mbit/s marks all packets above 20: smallest window within a round trip of the first reduction."""
     link = {"rate": "10 Mbit/s", "delay": "50 ms", "queue": {"name": "step", "threshold": "20 packets"}}
@@ -197,4 +208,5 @@ RULES = (
     rule("N11", "7.8", "SHOULD", "growth of a paced round of slow start, relative", "1", 1.9, 2.1, paced),
     rule("N12", "6.2, 7.5", "MUST", "smallest window after two probe timeouts, relative", "1", 1, None, probed),
     rule("N13", "7.7", "MUST", "largest burst after idle time", "packets", None, 12, burst),
+    rule("N14", "7.6.2, B.8", "MUST", "ssthresh after persistent congestion, relative", "1", 0.49, 0.51, threshold),
 )

@@ -115,6 +115,18 @@ def precaution(harness: Harness) -> float:
     return max(flights) / limit if after == REFILL else math.inf
 
 
+def slow_growth(harness: Harness) -> float:
+    """Times that the rate of the link rises by 9 % before Startup ends. Three rises are 1.09³ = 1.295, more than the
+    threshold of 1.25. They come every 75 ms, the round-trip time of a sender whose window is twice the BDP.
+    """
+    steps, every_s = 16, 0.075
+    rises = [{"at": f"{every_s * i:g} s", "rate": f"{10e6 * 1.09**i:.0f} bit/s"} for i in range(1, steps + 1)]
+    link = {"rate": "10 Mbit/s", "delay": "20 ms", "buffer": "400 packets", "schedule": rises}
+    rows = shown(harness.run(link, every_s * (steps + 1)))
+    end_s = next((time_s for time_s, phase in rows if phase != STARTUP), every_s * (steps + 1))
+    return end_s / every_s
+
+
 def marked_probe(harness: Harness) -> float:
     """1 if the sender is in Startup after a ProbeRTT whose window limited it: samples there do not show a full path.
     The application writes 30 Mbit/s.
