@@ -44,7 +44,8 @@ def junit(checks: Checks) -> str:
 
 
 def _add_case(suite: Element, each: Checked, checks: Checks) -> None:
-    case = SubElement(suite, "testcase", classname=printable(each.check.scenario), name=printable(each.id))
+    group = each.check.scenario or f"conform {each.check.conform}"
+    case = SubElement(suite, "testcase", classname=printable(group), name=printable(each.id))
     case.set("time", f"{each.wall_s:.3f}")
     if each.seeds:
         first = checks.suite.scenario(each.check.arm).seed
