@@ -149,6 +149,7 @@ def test_without_copies_two_arrays_take_turns() -> None:
         np.testing.assert_array_equal(seen[-1], other[-1])
     assert seen[0] is seen[2] is seen[4]
     assert seen[1] is seen[3]
+    assert seen[0] is not seen[1]
     assert len({id(each) for each in other}) == 5
 
 
