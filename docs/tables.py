@@ -164,6 +164,7 @@ def measured(name: str) -> str:
         "linux-bloat": bloat,
         "linux-duel-column": harm,
         "linux-duels": duels,
+        "linux-frames": frames,
         "linux-loss": goodput_under_loss,
         "linux-shallow": shallow,
         "prague": prague,
@@ -536,6 +537,25 @@ def duels() -> str:
         "drops": ("Drops", ".0f"),
     }
     return _on_both("linux-duels", columns)
+
+
+def frames() -> str:
+    """One flow with frames on both engines, with a row per kind of frames."""
+    found = json.loads((MEASURED / "linux-frames.json").read_text(encoding="utf-8"))
+    columns = {
+        "p50_ms": ("p50 frame delay (ms)", ".1f"),
+        "p99_ms": ("p99 frame delay (ms)", ".1f"),
+        "cwnd": ("Mean cwnd", ".1f"),
+        "window": ("Window after a restart", ".0f"),
+    }
+    heads = [f"{title}: {engine}" for title, _ in columns.values() for engine in ("simulator", "Linux")]
+    lines = [("", *heads), ("---",) * (1 + len(heads))]
+    for case, row in found.items():
+        cells = (
+            f"{row[engine][key]:{form}}" for key, (_, form) in columns.items() for engine in ("simulator", "linux")
+        )
+        lines.append((case, *cells))
+    return _table(lines)
 
 
 def bloat() -> str:

@@ -76,6 +76,11 @@ def keeps_linux() -> bool:
     return os.environ.get(RECORD) == "simulator"
 
 
+def records_rows() -> bool:
+    """Whether rows are kept."""
+    return RECORD in os.environ
+
+
 def misses(there: Figures, low: Figures, high: Figures) -> list[str]:
     """The figures that are too far from the range."""
     most = min(high.utilization + UTILIZATION, FULL)

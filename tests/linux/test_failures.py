@@ -77,7 +77,11 @@ def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words:
         ('recovery = "sack"', 'recovery = "tahoe"', ("flows[0].recovery", "sack")),
         ('recovery = "sack"', "max_window = 10", ("flows[0].max_window", "unlimited")),
         ('recovery = "sack"', "ack_every = 4", ("flows[0].ack_every", "delayed_ack")),
-        ('recovery = "sack"', 'source = { rate = "1 Mbit/s" }', ("flows[0].source", '"bulk"', "got a table")),
+        (
+            'recovery = "sack"',
+            'source = { rate = "1 Mbit/s" }',
+            ("flows[0].source", "or frames", "got another table"),
+        ),
         ('recovery = "sack"', 'processing_time = "1 ms"', ("flows[0].processing_time", "0 s")),
         ('algorithm = "reno"', 'algorithm = "cubic"\nslow_start = "hystart++"', ("flows[0].slow_start", "hystart")),
         ('recovery = "sack"', 'pacing = "on"', ("flows[0].pacing", "algorithm")),

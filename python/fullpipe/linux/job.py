@@ -50,6 +50,8 @@ __all__ = ["FIRST_PORT", "Job", "Place", "Record", "build", "check", "counters",
 
 TEND_NS = 100_000_000
 """At most this long between two visits of the agent to its sockets."""
+FRAME_NS = 1_000_000
+"""The same if a flow has frames, whose arrival a visit notes."""
 MOST_SAMPLES = 300_000
 """Samples of flows and links in all; more would take longer to report than to run."""
 TRUESIZE = 4
@@ -293,6 +295,7 @@ def _kind(flow: Flow) -> Flow:
         start_ns=0,
         stop_ns=None,
         size_segments=None,
+        frames=None,
     )
 
 
@@ -453,6 +456,7 @@ class _Network:
         self._guest.order("write /proc/sys/net/ipv4/tcp_no_metrics_save 1")
         self._guest.order(f"write /proc/sys/net/ipv4/tcp_sack {int(tcp.sack)}")
         self._guest.order(f"write /proc/sys/net/ipv4/tcp_ecn {int(tcp.ecn)}")
+        self._guest.order(f"write /proc/sys/net/ipv4/tcp_slow_start_after_idle {int(tcp.idle)}")
         self._guest.batch(
             "ip",
             [
@@ -542,8 +546,9 @@ def _intervals(plan: Plan) -> tuple[int, int]:
     """The time between two visits to the sockets, which divides the series' interval where it can, and the time between
     two samples, a multiple of it.
     """
+    longest = FRAME_NS if any(flow.frames for flow in plan.flows) else TEND_NS
     series = plan.series_interval_ns or TEND_NS
-    least = -(-series // TEND_NS)
+    least = -(-series // longest)
     tend_ns = series // next((parts for parts in range(least, 8 * least) if series % parts == 0), 1)
     entities = len(plan.flows) + len(counters(plan))
     most = max(1, MOST_SAMPLES // entities)
@@ -566,9 +571,11 @@ def _add_flows(guest: _Guest, plan: Plan, nodes: Mapping[tuple[int, str], int], 
         kernel_name = _kernel_name(flow)
         stop = -1 if flow.stop_ns is None else flow.stop_ns
         size = -1 if flow.size_segments is None else flow.size_segments * plan.segment_bytes
+        frames = flow.frames
+        frame = f"{frames.packets * plan.segment_bytes} {frames.every_ns:.6f}" if frames else "0 0"
         guest.order(
             f"flow s{k} 10.1.{high}.{low} n{_ends(flow, nodes)[1]} 10.3.{high}.{low} {FIRST_PORT + i} {kernel_name} "
-            f"{flow.start_ns} {stop} {size} {min(send, 2**30)} {min(receive, 2**30)}"
+            f"{flow.start_ns} {stop} {size} {min(send, 2**30)} {min(receive, 2**30)} {frame}"
         )
     return min(total, 2 * 2**30)
 

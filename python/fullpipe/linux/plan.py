@@ -12,6 +12,7 @@ from fullpipe._util.text import quoted
 from fullpipe.errors import ScenarioError
 from fullpipe.linux import programs, queues, ways
 from fullpipe.linux.ways import Way, whole
+from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
@@ -54,7 +55,8 @@ class Link:
 @dataclass(frozen=True)
 class Tcp:
     """Settings of a connection that the kernel takes per route, namespace, or socket. ``receiving`` is the congestion
-    control that the receiver must run, None for any; ``own`` is the object file of a user's algorithm.
+    control that the receiver must run, None for any; ``own`` is the object file of a user's algorithm;
+    ``idle`` is whether unused windows fall.
     """
 
     algorithm: str
@@ -67,12 +69,23 @@ class Tcp:
     ecn: bool
     receiving: str | None
     own: programs.Own | None = None
+    idle: bool = True
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames of one size, written at equal intervals; ``deadline_ns`` is None if no frame is late."""
+
+    every_ns: float
+    packets: int
+    deadline_ns: int | None
 
 
 @dataclass(frozen=True)
 class Flow:
     """One connection. ``name`` is the name of its group; ``path`` holds indices of links in the order the data
-    crosses them; ``access_rate_bps``, ``stop_ns`` and ``size_segments`` are None for no limit.
+    crosses them; ``access_rate_bps``, ``stop_ns`` and ``size_segments`` are None for no limit, and
+    ``frames`` is None for a sender that always has data.
     """
 
     name: str
@@ -84,6 +97,7 @@ class Flow:
     size_segments: int | None
     path: tuple[int, ...]
     reverse: bool
+    frames: Frames | None = None
 
     def base_rtt_ns(self, links: tuple[Link, ...]) -> int:
         """The round trip without queueing and transmission."""
@@ -138,7 +152,7 @@ class Plan:
             for group, algorithm in zip(tree.get("flows", []), scenario.model.given_algorithms(), strict=True)
         ]
         flows = tuple(
-            reader.flow(group, names, draw)
+            reader.flow(group, names, draw, tree["packet_size"])
             for i, group in enumerate(groups)
             for _ in range(reader.checked_count(i, group))
         )
@@ -221,7 +235,7 @@ class _Reader:
                 f'must be "0 s" on the Linux engine, got {quoted(group["processing_time"])}',
             )
         if group["source"] != "bulk":
-            raise self.cannot(f"flows[{i}].source", 'must be "bulk" on the Linux engine, got a table')
+            self._check_source(i, group)
         if group["recovery"] == "tahoe":
             raise self.cannot(f"flows[{i}].recovery", 'must be "sack" or "newreno" on the Linux engine, got "tahoe"')
         if group["class"] != "best-effort":
@@ -254,7 +268,20 @@ class _Reader:
         count: int = group["count"]
         return count
 
-    def flow(self, group: Table, names: list[str], draw: random.Random) -> Flow:
+    def _check_source(self, i: int, group: Table) -> None:
+        """A source other than ``"bulk"``."""
+        source = group["source"]
+        if (
+            not {"frames", "size"} <= source.keys() <= {"frames", "size", "deadline"}
+            or Quantity.parse(source["size"]) is None
+        ):
+            what = 'must be "bulk" or frames of one size on the Linux engine, got another table'
+            raise self.cannot(f"flows[{i}].source", what)
+        if group["idle"] not in ("none", "linux"):
+            what = f'must be "none" or "linux" on the Linux engine, got {quoted(group["idle"])}'
+            raise self.cannot(f"flows[{i}].idle", what)
+
+    def flow(self, group: Table, names: list[str], draw: random.Random, packet_bytes: int) -> Flow:
         algorithm = group["algorithm"]
         own = _own(algorithm)
         name = _name(algorithm) if own is None else own.name
@@ -270,6 +297,7 @@ class _Reader:
             ecn=group["ecn"] != "off",
             receiving=found.kernel_name if found is not None and programs.counts_marks(name) else None,
             own=own,
+            idle=group["source"] == "bulk" or group["idle"] == "linux",
         )
         return Flow(
             name=group.get("name", tcp.algorithm),
@@ -281,7 +309,14 @@ class _Reader:
             size_segments=whole(group["size"]) if "size" in group else None,
             path=tuple(names.index(name) for name in group["path"]),
             reverse=group["reverse"],
+            frames=None if group["source"] == "bulk" else _frames(group["source"], packet_bytes),
         )
+
+
+def _frames(source: Table, packet_bytes: int) -> Frames:
+    per_s = float(source["frames"].removesuffix("/s"))
+    deadline_ns = whole(source["deadline"]) if "deadline" in source else None
+    return Frames(1e9 / per_s, -(-whole(source["size"]) // packet_bytes), deadline_ns)
 
 
 def _drawn(text: str, draw: random.Random) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import count, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fullpipe._core import figure_names
@@ -33,6 +33,7 @@ UNKNOWN = dict.fromkeys(
 """Queueing delays and hash collisions, which no queue of the kernel reports."""
 JITTER = dict.fromkeys((name for name in PERCENTILES if name.endswith("_jitter_s")), math.nan)
 """Jitter, which the kernel does not report either."""
+PERCENTS = (50, 95, 99)
 CA_RECOVERY, CA_LOSS = 3, 4
 """States of a connection: fast recovery; after a timeout."""
 
@@ -79,6 +80,7 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> Tree:
     places = counters(plan)
     links: list[list[LinkSample]] = [[] for _ in places]
     finished: dict[int, int] = {}
+    delivered: list[dict[int, int]] = [{} for _ in plan.flows]
     for line in lines:
         kind, _, rest = line.partition(" ")
         if kind == "f":
@@ -87,10 +89,16 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> Tree:
         elif kind == "l":
             counted = LinkSample(*map(int, rest.split()))
             links[counted.direction].append(counted)
+        elif kind == "d":
+            t_ns, number, frame = map(int, rest.split())
+            delivered[number][frame] = t_ns + plan.flows[number].base_rtt_ns(plan.links) // 2
         elif kind == "finished":
             flow, t_ns = map(int, rest.split())
             finished[flow] = t_ns
     rows = [_flow(plan, i, flows[i], finished.get(i)) for i in range(len(plan.flows))]
+    if any(flow.frames for flow in plan.flows):
+        for each, row, times in zip(plan.flows, rows, delivered, strict=True):
+            row |= _frames(plan, each, times)
     return {
         "links": _links(plan, dict(zip(places, links, strict=True)), rows),
         "flows": _columns(rows),
@@ -187,6 +195,37 @@ def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None
     }
 
 
+def _frames(plan: Plan, flow: Flow, delivered_ns: Mapping[int, int]) -> Tree:
+    """Delays of the frames that arrive in the measuring window, and late frames among those made in it."""
+    frames = flow.frames
+    if frames is None:
+        return {**_named(math.nan for _ in PERCENTS), "late_frames": math.nan, "late_fraction": math.nan}
+
+    def made_ns(frame: int) -> int:
+        return flow.start_ns + int(frame * frames.every_ns)
+
+    window = range(plan.warmup_ns, plan.duration_ns + 1)
+    delays = sorted(t_ns - made_ns(frame) for frame, t_ns in delivered_ns.items() if t_ns in window)
+    ranks = (math.ceil(len(delays) * percent / 100) - 1 for percent in PERCENTS)
+    late: float = math.nan
+    judged = 0
+    if (deadline_ns := frames.deadline_ns) is not None:
+        first = max(0, math.ceil((plan.warmup_ns - flow.start_ns) / frames.every_ns))
+        last_ns = plan.duration_ns - deadline_ns
+        due = list(takewhile(lambda frame: made_ns(frame) <= last_ns, count(first)))
+        late = sum(delivered_ns.get(frame, math.inf) > made_ns(frame) + deadline_ns for frame in due)
+        judged = len(due)
+    return {
+        **_named(delays[rank] / 1e9 if delays else math.nan for rank in ranks),
+        "late_frames": late,
+        "late_fraction": late / judged if judged else math.nan,
+    }
+
+
+def _named(values: Iterable[float]) -> dict[str, float]:
+    return {f"p{percent}_frame_delay_s": value for percent, value in zip(PERCENTS, values, strict=True)}
+
+
 def _groups(plan: Plan, flows: Sequence[Sequence[FlowSample]]) -> list[Tree]:
     rows = []
     for name in dict.fromkeys(flow.name for flow in plan.flows):
@@ -231,7 +270,7 @@ def _counted(plan: Plan, samples: Sequence[FlowSample]) -> list[FlowSample]:
 def _percentiles(rtts_us: Iterable[int]) -> dict[str, float]:
     """By nearest rank, as the simulator's."""
     known = sorted(rtt_us for rtt_us in rtts_us if rtt_us)
-    ranks = {percent: math.ceil(len(known) * percent / 100) for percent in (50, 95, 99)}
+    ranks = {percent: math.ceil(len(known) * percent / 100) for percent in PERCENTS}
     return {f"p{percent}_rtt_s": known[rank - 1] / 1e6 if known else math.nan for percent, rank in ranks.items()}
 
 

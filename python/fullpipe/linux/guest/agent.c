@@ -45,6 +45,7 @@
 enum { FLOW_LIMIT = 512, LINK_LIMIT = 96, CHANGE_LIMIT = 1024, WORD_LIMIT = 64, FILE_BYTES = 1 << 20, CHUNK_BYTES = 16 << 10 };
 enum { WATCH_LIMIT = 16, WATCHED_BYTES = 256 << 20, PACKET_LIMIT = 1 << 20 };
 enum { CAPTURE_LIMIT = 16, CAPTURED_BYTES = 96, CAPTURE_BYTES = 512 << 20, PROBE_LIMIT = 16 };
+enum { DELIVERY_LIMIT = 1 << 20 };
 enum { DEBUGCON_PORT = 0xe9, DEBUG_EXIT_PORT = 0x501 };
 
 typedef int64_t nanos;
@@ -55,6 +56,9 @@ struct flow {
     nanos start, stop;           /* stop < 0: never */
     int64_t bytes_left;          /* < 0: no end */
     int64_t size_bytes;          /* as ordered */
+    int64_t frame_bytes;         /* written every `frame_every` from `start` on; 0: as much as there is room for */
+    double frame_every;
+    int64_t frames_written, frames_received;
     int sender, listener, sink;  /* file descriptors, -1 where there is none */
     int finished;
     off_t offset;
@@ -102,6 +106,12 @@ struct flow_sample {
     uint64_t acked_bytes, received_bytes;
 };
 
+/* The end of a frame has arrived. */
+struct delivery {
+    nanos t;
+    uint32_t flow, frame;
+};
+
 struct link_sample {
     nanos t;
     uint64_t bytes;
@@ -119,8 +129,9 @@ static uint64_t received_bytes[FLOW_LIMIT];
 static struct flow_sample *flow_samples;
 static struct link_sample *link_samples;
 static struct packet *packets;
+static struct delivery *deliveries;
 static struct captured *captured;
-static size_t flow_sample_count, link_sample_count, packet_count, captured_count;
+static size_t flow_sample_count, link_sample_count, packet_count, captured_count, delivery_count;
 
 static void boot(void);
 static void obey(char *line, int number);
@@ -385,6 +396,10 @@ static void add_flow(char **words)
     f->size_bytes = f->bytes_left = atoll(words[9]);
     f->send_bytes = atoi(words[10]);
     f->receive_bytes = atoi(words[11]);
+    f->frame_bytes = atoll(words[12]);
+    f->frame_every = atof(words[13]);
+    if (f->frame_bytes)
+        f->bytes_left = 0;
     f->sender = f->sink = f->listener = -1;
 }
 
@@ -432,7 +447,7 @@ static void obey(char *line, int number)
         add_capture(words);
     } else if (!strcmp(order, "every") && n >= 4 && probe_count < PROBE_LIMIT) {
         add_probe(words);
-    } else if (!strcmp(order, "flow") && n == 12 && flow_count < FLOW_LIMIT) {
+    } else if (!strcmp(order, "flow") && n == 14 && flow_count < FLOW_LIMIT) {
         add_flow(words);
     } else if (!strcmp(order, "time") && n == 4) {
         duration = atoll(words[1]);
@@ -492,10 +507,18 @@ static void lost(struct flow *f, int error)
          f->sink_ip, strerror(error));
 }
 
-static void refill(struct flow *f)
+/* When the next frame is written. */
+static nanos next_frame(const struct flow *f)
 {
+    return f->start + (nanos)(f->frames_written * f->frame_every);
+}
+
+static void refill(struct flow *f, nanos t)
+{
+    for (; f->frame_bytes && next_frame(f) <= t; f->frames_written++)
+        f->bytes_left += f->frame_bytes;
     while (f->bytes_left) {
-        size_t want = CHUNK_BYTES;
+        size_t want = f->frame_bytes ? FILE_BYTES : CHUNK_BYTES;  /* a frame at once: its last segment alone may be a part of one */
         if (f->bytes_left > 0 && f->bytes_left < (int64_t)want)
             want = f->bytes_left;
         if (f->offset + want > FILE_BYTES)
@@ -512,7 +535,7 @@ static void refill(struct flow *f)
     }
 }
 
-static void drain(struct flow *f)
+static void drain(struct flow *f, nanos t)
 {
     if (f->sink < 0) {
         f->sink = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -522,6 +545,11 @@ static void drain(struct flow *f)
     ssize_t n;
     while ((n = recv(f->sink, NULL, 1 << 30, MSG_TRUNC | MSG_DONTWAIT)) > 0)
         received_bytes[f - flows] += n;
+    for (; f->frame_bytes && (int64_t)received_bytes[f - flows] >= (f->frames_received + 1) * f->frame_bytes; f->frames_received++) {
+        if (delivery_count == DELIVERY_LIMIT)
+            fail("more than %d frames", DELIVERY_LIMIT);
+        deliveries[delivery_count++] = (struct delivery){t, f - flows, f->frames_received};
+    }
 }
 
 static void sample_flow(struct flow *f, nanos t)
@@ -563,8 +591,8 @@ static void attend(struct flow *f, nanos t, int sample)
         return;
     if (f->sender < 0)
         start(f);
-    drain(f);
-    refill(f);
+    drain(f, t);
+    refill(f, t);
     if (sample)
         sample_flow(f, t);
     if (f->stop >= 0 && t >= f->stop)
@@ -581,7 +609,7 @@ static void make_changes(nanos t)
     }
 }
 
-/* The next time to drain and refill, or the next change, or start or stop of a flow, where that is sooner. */
+/* The next time to drain and refill, or the next change, frame, or start or stop of a flow, where that is sooner. */
 static nanos next_wake(nanos t)
 {
     nanos next = (t / interval + 1) * interval;
@@ -593,6 +621,8 @@ static nanos next_wake(nanos t)
             next = flows[i].start;
         if (flows[i].stop > t && flows[i].stop < next)
             next = flows[i].stop;
+        if (flows[i].frame_bytes && next_frame(&flows[i]) > t && next_frame(&flows[i]) < next)
+            next = next_frame(&flows[i]);
     }
     return next;
 }
@@ -805,6 +835,7 @@ static void run_flows(void)
     link_samples = reserve(steps * link_count * sizeof *link_samples + 1);
     packets = reserve(PACKET_LIMIT * sizeof *packets);
     captured = reserve(CAPTURE_BYTES);
+    deliveries = reserve(DELIVERY_LIMIT * sizeof *deliveries);
     nanos offset = clocks_offset();
     for (int i = 0; i < flow_count; i++)
         listen_for(&flows[i]);
@@ -861,6 +892,8 @@ static void report(void)
         emit("l %lld %u %llu %u %u %u %u", (long long)s->t, s->link, (unsigned long long)s->bytes, s->packets, s->drops,
              s->queue_packets, s->marks);
     }
+    for (size_t i = 0; i < delivery_count; i++)
+        emit("d %lld %u %u", (long long)deliveries[i].t, deliveries[i].flow, deliveries[i].frame);
     for (size_t i = 0; i < packet_count; i++) {
         struct packet *p = &packets[i];
         emit("p %lld %u %d %u %u %d", (long long)p->t, p->flow, p->leaves, p->seq, p->ack, p->bytes);

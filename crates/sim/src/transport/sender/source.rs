@@ -80,21 +80,16 @@ impl<P: Policy> Sender<P> {
 
     /// Takes note of an attempt to send at `now`, before which `sent` segments had been sent in all.
     pub fn note_attempt(&mut self, now: Nanos, sent: u64, validation: &mut Validation) {
-        let mut windows = self.windows();
-        let attempt = Attempt {
+        let windows = self.windows();
+        validation.after_attempt(&Attempt {
             now,
             una: self.progress.una,
             nxt: self.progress.nxt,
             sent: self.counters().sent > sent,
             limited: self.progress.cwnd_limited,
             open: self.fast_path || self.is_calm(),
-            rto: self.rtt.timeout(),
             windows,
-        };
-        if let Some(lowered) = validation.after_attempt(&attempt) {
-            self.set_windows(lowered);
-            windows = self.windows();
-        }
+        });
         self.progress.cwnd_limited = validation.limits_growth(windows);
         if let Some(quic) = self.quic.as_mut().filter(|_| validation.limits_to_flight()) {
             quic.permits_growth = Some(self.progress.cwnd_limited);
