@@ -1,6 +1,7 @@
 //! Transfers between two endpoints of quinn-proto over [`Links`], in virtual time: packets, loss detection, pacing, and flow control are
 //! quinn's. Packets are not encrypted ([`fullpipe_quinn::Plain`]). Two runs are identical.
 
+pub mod comparison;
 mod endpoint;
 
 use endpoint::Side;
