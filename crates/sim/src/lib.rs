@@ -64,3 +64,5 @@ pub use report::{
 pub use scenario::Scenario;
 pub use trace::{Destinations, QlogVersion};
 pub use transport::policy::Fault;
+#[doc(hidden)]
+pub use transport::quic::{Declared, Replay};

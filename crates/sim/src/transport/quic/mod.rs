@@ -1,7 +1,7 @@
 //! QUIC: loss detection and ACKs of RFC 9002 and RFC 9000 section 13.2, both ends of a connection.
 //!
 //! `flight.rs` has the packets in flight and finds losses, `rtt.rs` the round-trip times, `receiver.rs` the ACKs, `pacer.rs` the pacer. The
-//! sender drives them in `transport/sender/quic.rs`.
+//! sender drives them in `transport/sender/quic.rs`. `replay.rs` runs the loss detection on traces of other implementations.
 //!
 //! Deviations and choices:
 //! - One packet number space. With `handshake = true` a connection begins with one round trip and one RTT sample, otherwise with an RTT
@@ -20,10 +20,12 @@
 mod flight;
 mod pacer;
 mod receiver;
+mod replay;
 mod rtt;
 
 pub use pacer::Pacer;
 pub use receiver::Receiver;
+pub use replay::{Declared, Replay};
 pub use rtt::Rtt;
 
 use super::ranges::Ranges;
