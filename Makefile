@@ -110,7 +110,7 @@ records-trials: build ## Measurements that pages name (an hour); docs/trials.py 
 	$(BIN)/python docs/tables.py
 
 records-linux: build setup linux-objects ## Queues, links, and shares on Linux, compared with the simulator (over an hour).
-	FULLPIPE_RECORD=1 $(BIN)/pytest -s $(foreach part,queues links bbr loss column duels frames,tests/linux/test_$(part).py)
+	FULLPIPE_RECORD=1 $(BIN)/pytest -s $(foreach part,queues links bbr loss column duels frames requests,tests/linux/test_$(part).py)
 	$(BIN)/python docs/tables.py linux.md evaluate.md bbr.md
 
 records-quic: build ## Controllers of QUIC libraries (Rust 1.95).

@@ -37,7 +37,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import linear_regression
 from typing import Any
@@ -166,6 +166,7 @@ def measured(name: str) -> str:
         "linux-duels": duels,
         "linux-frames": frames,
         "linux-loss": goodput_under_loss,
+        "linux-requests": requests,
         "linux-shallow": shallow,
         "prague": prague,
         "slow-starts": slow_starts,
@@ -541,13 +542,28 @@ def duels() -> str:
 
 def frames() -> str:
     """One flow with frames on both engines, with a row per kind of frames."""
-    found = json.loads((MEASURED / "linux-frames.json").read_text(encoding="utf-8"))
     columns = {
         "p50_ms": ("p50 frame delay (ms)", ".1f"),
         "p99_ms": ("p99 frame delay (ms)", ".1f"),
         "cwnd": ("Mean cwnd", ".1f"),
         "window": ("Window after a restart", ".0f"),
     }
+    return _cases("linux-frames", columns)
+
+
+def requests() -> str:
+    """One flow with requests on both engines, with a row per kind of requests."""
+    columns = {
+        "p50_ms": ("Median completion (ms)", ".1f"),
+        "mean_ms": ("Mean completion (ms)", ".1f"),
+        "window": ("Window when a response begins", ".0f"),
+    }
+    return _cases("linux-requests", columns)
+
+
+def _cases(name: str, columns: Mapping[str, tuple[str, str]]) -> str:
+    """Metrics of both engines side by side, with a row per case."""
+    found = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
     heads = [f"{title}: {engine}" for title, _ in columns.values() for engine in ("simulator", "Linux")]
     lines = [("", *heads), ("---",) * (1 + len(heads))]
     for case, row in found.items():

@@ -80,7 +80,22 @@ def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words:
         (
             'recovery = "sack"',
             'source = { rate = "1 Mbit/s" }',
-            ("flows[0].source", "or frames", "got another table"),
+            ("flows[0].source", "or requests", "got another table"),
+        ),
+        (
+            'recovery = "sack"',
+            'idle = "linux"\nsource = { requests = "exponential 1 s", size = "20 kB" }',
+            ("flows[0].source.requests", "must be fixed", "exponential 1 s"),
+        ),
+        (
+            'recovery = "sack"',
+            'idle = "linux"\nsource = { requests = "1 s", size = "pareto 30 kB 1.2" }',
+            ("flows[0].source.size", "must be fixed", "pareto"),
+        ),
+        (
+            'recovery = "sack"',
+            'idle = "linux"\nsource = { requests = "1 s", size = "20 kB", request_size = "2 kB" }',
+            ("flows[0].source.request_size", "at most packet_size", "2 kB"),
         ),
         ('recovery = "sack"', 'processing_time = "1 ms"', ("flows[0].processing_time", "0 s")),
         ('algorithm = "reno"', 'algorithm = "cubic"\nslow_start = "hystart++"', ("flows[0].slow_start", "hystart")),

@@ -56,3 +56,44 @@ def test_rates_are_over_a_flows_life_in_the_window() -> None:
     assert (transfers["completion_s"], math.isnan(transfers["slowdown"][0])) == ([1.0], True)
     # (2 + 2.5)^2 / (2 (2^2 + 2.5^2)), of the two that live in the window.
     assert math.isclose(tables["totals"]["jain_index"], 20.25 / 20.5)
+
+
+REQUESTS = """\
+l 0 0 0 0 0 0 0
+l 0 1 0 0 0 0 0
+f 1000000000 0 10 10 20000 20000 0 0 0 0 0
+f 2000000000 0 10 10 20000 20000 0 3 0 0 0
+f 3000000000 0 10 10 20000 20000 0 3 0 0 0
+f 4000000000 0 10 10 20000 20000 0 5 4 0 0
+l 10000000000 0 0 0 0 0 0
+l 10000000000 1 0 0 0 0 0
+q 500000000 0 0
+d 900000000 0 0
+q 2100000000 0 1
+d 2500000000 0 1
+q 3300000000 0 2
+d 3900000000 0 2
+q 9900000000 0 3
+"""
+
+
+def test_each_response_is_a_transfer() -> None:
+    # Of 0.4 and 0.6 s in the window; the first ended in the warm-up, and the last is under way. The third has what the
+    # samples at 3 and 4 s show: two retransmissions and a timeout.
+    scenario = Scenario(
+        duration="10 s",
+        warmup="1 s",
+        packet_size=1066,
+        links=[{"name": "l", "rate": "8 Mbit/s", "delay": "10 ms", "buffer": "10 packets"}],
+        flows=[{"algorithm": "reno", "idle": "linux", "source": {"requests": "1 s", "size": "3 kB"}}],
+    )
+    tables = to_tables(Plan.of(scenario), REQUESTS.splitlines())
+    assert math.isclose(tables["flows"]["request_completion_s"][0], 0.5)
+    transfers = tables["transfers"]
+    assert transfers["start_s"] == [0.5, 2.1, 3.3, 9.9]
+    assert transfers["size_bytes"] == [3 * 1066] * 4
+    assert transfers["completion_s"][:3] == [0.4, 0.4, 0.6]
+    assert math.isnan(transfers["completion_s"][3])
+    assert transfers["state"] == ["complete"] * 3 + ["running"]
+    assert (transfers["retransmits"], transfers["timeouts"]) == ([0, 0, 2, 0], [0, 0, 1, 0])
+    assert transfers["in_warmup"] == [True, False, False, False]

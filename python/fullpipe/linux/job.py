@@ -52,6 +52,8 @@ TEND_NS = 100_000_000
 """At most this long between two visits of the agent to its sockets."""
 FRAME_NS = 1_000_000
 """The same if a flow has frames, whose arrival a visit notes."""
+REQUEST_VISITS = 4
+"""Visits per sample if a flow has requests; two visits delay each: at the sender, and at the end of the response."""
 MOST_SAMPLES = 300_000
 """Samples of flows and links in all; more would take longer to report than to run."""
 TRUESIZE = 4
@@ -296,6 +298,7 @@ def _kind(flow: Flow) -> Flow:
         stop_ns=None,
         size_segments=None,
         frames=None,
+        requests=None,
     )
 
 
@@ -546,14 +549,16 @@ def _intervals(plan: Plan) -> tuple[int, int]:
     """The time between two visits to the sockets, which divides the series' interval where it can, and the time between
     two samples, a multiple of it.
     """
-    longest = FRAME_NS if any(flow.frames for flow in plan.flows) else TEND_NS
+    visits = REQUEST_VISITS if any(flow.requests for flow in plan.flows) else 1
+    longest = FRAME_NS if any(flow.frames or flow.requests for flow in plan.flows) else TEND_NS
     series = plan.series_interval_ns or TEND_NS
     least = -(-series // longest)
-    tend_ns = series // next((parts for parts in range(least, 8 * least) if series % parts == 0), 1)
+    samples = (parts for parts in range(least, 8 * least) if series % (parts * visits) == 0)
+    tend_ns = series // (next(samples, 1) * visits)
     entities = len(plan.flows) + len(counters(plan))
     most = max(1, MOST_SAMPLES // entities)
-    every = -(-plan.duration_ns // (tend_ns * most))
-    return tend_ns, tend_ns * every
+    every = -(-plan.duration_ns // (tend_ns * visits * most))
+    return tend_ns, tend_ns * visits * every
 
 
 def _add_flows(guest: _Guest, plan: Plan, nodes: Mapping[tuple[int, str], int], kinds: list[Flow], tend_ns: int) -> int:
@@ -571,13 +576,21 @@ def _add_flows(guest: _Guest, plan: Plan, nodes: Mapping[tuple[int, str], int], 
         kernel_name = _kernel_name(flow)
         stop = -1 if flow.stop_ns is None else flow.stop_ns
         size = -1 if flow.size_segments is None else flow.size_segments * plan.segment_bytes
-        frames = flow.frames
-        frame = f"{frames.packets * plan.segment_bytes} {frames.every_ns:.6f}" if frames else "0 0"
         guest.order(
             f"flow s{k} 10.1.{high}.{low} n{_ends(flow, nodes)[1]} 10.3.{high}.{low} {FIRST_PORT + i} {kernel_name} "
-            f"{flow.start_ns} {stop} {size} {min(send, 2**30)} {min(receive, 2**30)} {frame}"
+            f"{flow.start_ns} {stop} {size} {min(send, 2**30)} {min(receive, 2**30)} {_source(flow, plan)}"
         )
     return min(total, 2 * 2**30)
+
+
+def _source(flow: Flow, plan: Plan) -> str:
+    """Bytes of a frame or a response and the time between frames; bytes of a request, think time, and server time."""
+    if (frames := flow.frames) is not None:
+        return f"{frames.packets * plan.segment_bytes} {frames.every_ns:.6f} 0 0 0"
+    if (requests := flow.requests) is not None:
+        response = requests.packets * plan.segment_bytes
+        return f"{response} 0 {requests.payload_bytes} {requests.think_ns} {requests.server_ns}"
+    return "0 0 0 0 0"
 
 
 def _held(link: Link, plan: Plan) -> float:

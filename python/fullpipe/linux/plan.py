@@ -82,10 +82,22 @@ class Frames:
 
 
 @dataclass(frozen=True)
+class Requests:
+    """Requests of the receiver for responses of ``packets``. ``payload_bytes`` are those of a request; ``think_ns`` is
+    from the start or a response to the next request, and ``server_ns`` from a request to its response.
+    """
+
+    think_ns: int
+    server_ns: int
+    packets: int
+    payload_bytes: int
+
+
+@dataclass(frozen=True)
 class Flow:
     """One connection. ``name`` is the name of its group; ``path`` holds indices of links in the order the data
     crosses them; ``access_rate_bps``, ``stop_ns`` and ``size_segments`` are None for no limit, and
-    ``frames`` is None for a sender that always has data.
+    ``frames`` and ``requests`` are None for a sender that always has data.
     """
 
     name: str
@@ -98,6 +110,7 @@ class Flow:
     path: tuple[int, ...]
     reverse: bool
     frames: Frames | None = None
+    requests: Requests | None = None
 
     def base_rtt_ns(self, links: tuple[Link, ...]) -> int:
         """The round trip without queueing and transmission."""
@@ -154,7 +167,7 @@ class Plan:
         flows = tuple(
             reader.flow(group, names, draw, tree["packet_size"])
             for i, group in enumerate(groups)
-            for _ in range(reader.checked_count(i, group))
+            for _ in range(reader.checked_count(i, group, tree["packet_size"]))
         )
         if not 1 <= len(flows) <= MOST_FLOWS:
             raise reader.cannot(
@@ -216,7 +229,7 @@ class _Reader:
                 raise self.cannot(f"{where}.{refusal.key}", refusal.what) from None
         return both[0], both[1]
 
-    def checked_count(self, i: int, group: Table) -> int:
+    def checked_count(self, i: int, group: Table, packet_bytes: int) -> int:
         if group.get("transport", "tcp") != "tcp":
             raise self.cannot(f"flows[{i}].transport", f'must be "tcp" on the Linux engine, got "{group["transport"]}"')
         if group["max_window"] != "unlimited":
@@ -235,7 +248,7 @@ class _Reader:
                 f'must be "0 s" on the Linux engine, got {quoted(group["processing_time"])}',
             )
         if group["source"] != "bulk":
-            self._check_source(i, group)
+            self._check_source(i, group, packet_bytes)
         if group["recovery"] == "tahoe":
             raise self.cannot(f"flows[{i}].recovery", 'must be "sack" or "newreno" on the Linux engine, got "tahoe"')
         if group["class"] != "best-effort":
@@ -268,14 +281,22 @@ class _Reader:
         count: int = group["count"]
         return count
 
-    def _check_source(self, i: int, group: Table) -> None:
+    def _check_source(self, i: int, group: Table, packet_bytes: int) -> None:
         """A source other than ``"bulk"``."""
         source = group["source"]
-        if (
+        if "requests" in source:
+            for name in ("requests", "size", "server"):
+                if Quantity.parse(source[name]) is None:
+                    what = f"must be fixed on the Linux engine, got {quoted(source[name])}"
+                    raise self.cannot(f"flows[{i}].source.{name}", what)
+            if whole(source["request_size"]) > packet_bytes:
+                what = f"must be at most packet_size on the Linux engine, got {quoted(source['request_size'])}"
+                raise self.cannot(f"flows[{i}].source.request_size", what)
+        elif (
             not {"frames", "size"} <= source.keys() <= {"frames", "size", "deadline"}
             or Quantity.parse(source["size"]) is None
         ):
-            what = 'must be "bulk" or frames of one size on the Linux engine, got another table'
+            what = 'must be "bulk", frames of one size, or requests on the Linux engine, got another table'
             raise self.cannot(f"flows[{i}].source", what)
         if group["idle"] not in ("none", "linux"):
             what = f'must be "none" or "linux" on the Linux engine, got {quoted(group["idle"])}'
@@ -309,7 +330,8 @@ class _Reader:
             size_segments=whole(group["size"]) if "size" in group else None,
             path=tuple(names.index(name) for name in group["path"]),
             reverse=group["reverse"],
-            frames=None if group["source"] == "bulk" else _frames(group["source"], packet_bytes),
+            frames=_frames(group["source"], packet_bytes) if "frames" in group["source"] else None,
+            requests=_requests(group["source"], packet_bytes) if "requests" in group["source"] else None,
         )
 
 
@@ -317,6 +339,16 @@ def _frames(source: Table, packet_bytes: int) -> Frames:
     per_s = float(source["frames"].removesuffix("/s"))
     deadline_ns = whole(source["deadline"]) if "deadline" in source else None
     return Frames(1e9 / per_s, -(-whole(source["size"]) // packet_bytes), deadline_ns)
+
+
+def _requests(source: Table, packet_bytes: int) -> Requests:
+    headers = queues.ETHERNET_BYTES + IP_TCP_BYTES
+    return Requests(
+        whole(source["requests"]),
+        whole(source["server"]),
+        -(-whole(source["size"]) // packet_bytes),
+        max(1, whole(source["request_size"]) - headers),
+    )
 
 
 def _drawn(text: str, draw: random.Random) -> int:

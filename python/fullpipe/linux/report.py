@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -22,6 +23,8 @@ __all__ = ["to_tables"]
 
 Lists: TypeAlias = dict[str, list[Any]]
 """Columns of a table by name."""
+Exchange: TypeAlias = tuple[int, int | None]
+"""Times of a request and of the end of its response, None if it did not arrive."""
 
 INFINITE_SSTHRESH = 0x7FFFFFFF
 """The kernel's threshold before the first loss."""
@@ -81,6 +84,7 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> Tree:
     links: list[list[LinkSample]] = [[] for _ in places]
     finished: dict[int, int] = {}
     delivered: list[dict[int, int]] = [{} for _ in plan.flows]
+    requested: list[dict[int, int]] = [{} for _ in plan.flows]
     for line in lines:
         kind, _, rest = line.partition(" ")
         if kind == "f":
@@ -91,7 +95,10 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> Tree:
             links[counted.direction].append(counted)
         elif kind == "d":
             t_ns, number, frame = map(int, rest.split())
-            delivered[number][frame] = t_ns + plan.flows[number].base_rtt_ns(plan.links) // 2
+            delivered[number][frame] = t_ns
+        elif kind == "q":
+            t_ns, number, request = map(int, rest.split())
+            requested[number][request] = t_ns
         elif kind == "finished":
             flow, t_ns = map(int, rest.split())
             finished[flow] = t_ns
@@ -99,11 +106,18 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> Tree:
     if any(flow.frames for flow in plan.flows):
         for each, row, times in zip(plan.flows, rows, delivered, strict=True):
             row |= _frames(plan, each, times)
+    exchanges = [
+        [(t_ns, ends.get(request)) for request, t_ns in starts.items()]
+        for starts, ends in zip(requested, delivered, strict=True)
+    ]
+    if any(flow.requests for flow in plan.flows):
+        for row, own in zip(rows, exchanges, strict=True):
+            row["request_completion_s"] = _completion_s(plan, own)
     return {
         "links": _links(plan, dict(zip(places, links, strict=True)), rows),
         "flows": _columns(rows),
         "groups": _columns(_groups(plan, flows)),
-        "transfers": _transfers(plan, flows, finished),
+        "transfers": _transfers(plan, flows, finished, exchanges),
         "traffic": {name: [] for name in NAMES["traffic"]},
         "series": _series(plan, flows),
         "link_series": _link_series(plan, links),
@@ -204,8 +218,10 @@ def _frames(plan: Plan, flow: Flow, delivered_ns: Mapping[int, int]) -> Tree:
     def made_ns(frame: int) -> int:
         return flow.start_ns + int(frame * frames.every_ns)
 
+    # The guest has all propagation delay on the path of the ACKs.
+    arrived_ns = {frame: t_ns + flow.base_rtt_ns(plan.links) // 2 for frame, t_ns in delivered_ns.items()}
     window = range(plan.warmup_ns, plan.duration_ns + 1)
-    delays = sorted(t_ns - made_ns(frame) for frame, t_ns in delivered_ns.items() if t_ns in window)
+    delays = sorted(t_ns - made_ns(frame) for frame, t_ns in arrived_ns.items() if t_ns in window)
     ranks = (math.ceil(len(delays) * percent / 100) - 1 for percent in PERCENTS)
     late: float = math.nan
     judged = 0
@@ -213,13 +229,18 @@ def _frames(plan: Plan, flow: Flow, delivered_ns: Mapping[int, int]) -> Tree:
         first = max(0, math.ceil((plan.warmup_ns - flow.start_ns) / frames.every_ns))
         last_ns = plan.duration_ns - deadline_ns
         due = list(takewhile(lambda frame: made_ns(frame) <= last_ns, count(first)))
-        late = sum(delivered_ns.get(frame, math.inf) > made_ns(frame) + deadline_ns for frame in due)
+        late = sum(arrived_ns.get(frame, math.inf) > made_ns(frame) + deadline_ns for frame in due)
         judged = len(due)
     return {
         **_named(delays[rank] / 1e9 if delays else math.nan for rank in ranks),
         "late_frames": late,
         "late_fraction": late / judged if judged else math.nan,
     }
+
+
+def _completion_s(plan: Plan, times: Iterable[Exchange]) -> float:
+    """Mean time of the requests that were sent and answered in the measuring window."""
+    return _mean([end - start for start, end in times if end is not None and start >= plan.warmup_ns]) / 1e9
 
 
 def _named(values: Iterable[float]) -> dict[str, float]:
@@ -235,24 +256,39 @@ def _groups(plan: Plan, flows: Sequence[Sequence[FlowSample]]) -> list[Tree]:
     return rows
 
 
-def _transfers(plan: Plan, flows: Sequence[Sequence[FlowSample]], finished: Mapping[int, int]) -> Lists:
+def _transfers(
+    plan: Plan,
+    flows: Sequence[Sequence[FlowSample]],
+    finished: Mapping[int, int],
+    exchanges: Sequence[Sequence[Exchange]],
+) -> Lists:
     rows = []
     for i, (flow, samples) in enumerate(zip(plan.flows, flows, strict=True)):
-        if flow.size_segments is None:
-            continue
-        row = {
-            "group": flow.name,
-            "start_s": flow.start_ns / 1e9,
-            "size_bytes": flow.size_segments * plan.packet_bytes,
-            "state": _state(plan, flow, i in finished),
-            "completion_s": (finished[i] - flow.start_ns) / 1e9 if i in finished else math.nan,
-            "slowdown": math.nan,
-            "retransmits": samples[-1].retransmits if samples else 0,
-            "timeouts": _entries(samples, CA_LOSS),
-            "in_warmup": flow.start_ns < plan.warmup_ns,
-        }
-        rows.append(row)
+        if flow.size_segments is not None:
+            rows.append(_transfer(plan, flow, samples, flow.size_segments, (flow.start_ns, finished.get(i))))
+        if flow.requests is not None:
+            rows += [_transfer(plan, flow, samples, flow.requests.packets, times) for times in exchanges[i]]
+    rows.sort(key=lambda row: row["start_s"])
     return _columns(rows) or {name: [] for name in COLUMNS}
+
+
+def _transfer(plan: Plan, flow: Flow, samples: Sequence[FlowSample], packets: int, times: Exchange) -> Tree:
+    start_ns, end_ns = times
+    first = max(0, bisect_right(samples, start_ns, key=lambda sample: sample.t_ns) - 1)
+    last = bisect_left(samples, plan.duration_ns if end_ns is None else end_ns, key=lambda sample: sample.t_ns)
+    own = samples[first : last + 1]
+    before = own[0].retransmits if own and own[0].t_ns <= start_ns else 0
+    return {
+        "group": flow.name,
+        "start_s": start_ns / 1e9,
+        "size_bytes": packets * plan.packet_bytes,
+        "state": _state(plan, flow, end_ns is not None),
+        "completion_s": math.nan if end_ns is None else (end_ns - start_ns) / 1e9,
+        "slowdown": math.nan,
+        "retransmits": own[-1].retransmits - before if own else 0,
+        "timeouts": _entries(own, CA_LOSS),
+        "in_warmup": start_ns < plan.warmup_ns,
+    }
 
 
 def _state(plan: Plan, flow: Flow, finished: bool) -> str:

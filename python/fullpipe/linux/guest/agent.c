@@ -45,10 +45,12 @@
 enum { FLOW_LIMIT = 512, LINK_LIMIT = 96, CHANGE_LIMIT = 1024, WORD_LIMIT = 64, FILE_BYTES = 1 << 20, CHUNK_BYTES = 16 << 10 };
 enum { WATCH_LIMIT = 16, WATCHED_BYTES = 256 << 20, PACKET_LIMIT = 1 << 20 };
 enum { CAPTURE_LIMIT = 16, CAPTURED_BYTES = 96, CAPTURE_BYTES = 512 << 20, PROBE_LIMIT = 16 };
-enum { DELIVERY_LIMIT = 1 << 20 };
+enum { NOTE_LIMIT = 1 << 20 };
 enum { DEBUGCON_PORT = 0xe9, DEBUG_EXIT_PORT = 0x501 };
 
 typedef int64_t nanos;
+
+static const nanos NEVER = INT64_MAX;
 
 struct flow {
     char source_ns[32], sink_ns[32], source_ip[32], sink_ip[32], algorithm[16];
@@ -56,9 +58,13 @@ struct flow {
     nanos start, stop;           /* stop < 0: never */
     int64_t bytes_left;          /* < 0: no end */
     int64_t size_bytes;          /* as ordered */
-    int64_t frame_bytes;         /* written every `frame_every` from `start` on; 0: as much as there is room for */
-    double frame_every;
+    int64_t frame_bytes;         /* of a frame, or of the response to a request; 0: as much as there is room for */
+    double frame_every;          /* from `start` on, without requests */
     int64_t frames_written, frames_received;
+    int64_t request_bytes;       /* that the sink sends for each response; 0: no requests */
+    int64_t requested_bytes;     /* of them at the sender */
+    nanos think, server;         /* from a response to the next request, and from a request to its response */
+    nanos ask_at, answer_at;     /* when the next request and the response to the one at hand leave; NEVER without one */
     int sender, listener, sink;  /* file descriptors, -1 where there is none */
     int finished;
     off_t offset;
@@ -106,10 +112,11 @@ struct flow_sample {
     uint64_t acked_bytes, received_bytes;
 };
 
-/* The end of a frame has arrived. */
-struct delivery {
+/* A request has left (`q`), or the end of a frame or of a response has arrived (`d`). */
+struct note {
     nanos t;
-    uint32_t flow, frame;
+    uint32_t flow, number;
+    char kind;
 };
 
 struct link_sample {
@@ -129,9 +136,9 @@ static uint64_t received_bytes[FLOW_LIMIT];
 static struct flow_sample *flow_samples;
 static struct link_sample *link_samples;
 static struct packet *packets;
-static struct delivery *deliveries;
+static struct note *notes;
 static struct captured *captured;
-static size_t flow_sample_count, link_sample_count, packet_count, captured_count, delivery_count;
+static size_t flow_sample_count, link_sample_count, packet_count, captured_count, note_count;
 
 static void boot(void);
 static void obey(char *line, int number);
@@ -398,6 +405,10 @@ static void add_flow(char **words)
     f->receive_bytes = atoi(words[11]);
     f->frame_bytes = atoll(words[12]);
     f->frame_every = atof(words[13]);
+    f->request_bytes = atoll(words[14]);
+    f->think = atoll(words[15]);
+    f->server = atoll(words[16]);
+    f->ask_at = f->answer_at = NEVER;
     if (f->frame_bytes)
         f->bytes_left = 0;
     f->sender = f->sink = f->listener = -1;
@@ -447,7 +458,7 @@ static void obey(char *line, int number)
         add_capture(words);
     } else if (!strcmp(order, "every") && n >= 4 && probe_count < PROBE_LIMIT) {
         add_probe(words);
-    } else if (!strcmp(order, "flow") && n == 14 && flow_count < FLOW_LIMIT) {
+    } else if (!strcmp(order, "flow") && n == 17 && flow_count < FLOW_LIMIT) {
         add_flow(words);
     } else if (!strcmp(order, "time") && n == 4) {
         duration = atoll(words[1]);
@@ -507,16 +518,25 @@ static void lost(struct flow *f, int error)
          f->sink_ip, strerror(error));
 }
 
+static void take_note(const struct flow *f, nanos t, char kind, int64_t number)
+{
+    if (note_count == NOTE_LIMIT)
+        fail("more than %d frames and requests", NOTE_LIMIT);
+    notes[note_count++] = (struct note){t, f - flows, number, kind};
+}
+
 /* When the next frame is written. */
 static nanos next_frame(const struct flow *f)
 {
-    return f->start + (nanos)(f->frames_written * f->frame_every);
+    return f->request_bytes ? f->answer_at : f->start + (nanos)(f->frames_written * f->frame_every);
 }
 
 static void refill(struct flow *f, nanos t)
 {
-    for (; f->frame_bytes && next_frame(f) <= t; f->frames_written++)
+    for (; f->frame_bytes && next_frame(f) <= t; f->frames_written++) {
         f->bytes_left += f->frame_bytes;
+        f->answer_at = NEVER;
+    }
     while (f->bytes_left) {
         size_t want = f->frame_bytes ? FILE_BYTES : CHUNK_BYTES;  /* a frame at once: its last segment alone may be a part of one */
         if (f->bytes_left > 0 && f->bytes_left < (int64_t)want)
@@ -541,14 +561,34 @@ static void drain(struct flow *f, nanos t)
         f->sink = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (f->sink < 0)
             return;
+        if (f->request_bytes)
+            f->ask_at = t + f->think;
     }
     ssize_t n;
     while ((n = recv(f->sink, NULL, 1 << 30, MSG_TRUNC | MSG_DONTWAIT)) > 0)
         received_bytes[f - flows] += n;
     for (; f->frame_bytes && (int64_t)received_bytes[f - flows] >= (f->frames_received + 1) * f->frame_bytes; f->frames_received++) {
-        if (delivery_count == DELIVERY_LIMIT)
-            fail("more than %d frames", DELIVERY_LIMIT);
-        deliveries[delivery_count++] = (struct delivery){t, f - flows, f->frames_received};
+        take_note(f, t, 'd', f->frames_received);
+        if (f->request_bytes)
+            f->ask_at = t + f->think;
+    }
+}
+
+/* Sends the request that is due, and notes at the sender when its response is. */
+static void request(struct flow *f, nanos t)
+{
+    if (f->ask_at <= t) {
+        off_t first = 0;
+        if (sendfile(f->sink, payload_file, &first, f->request_bytes) != f->request_bytes)
+            lost(f, errno);
+        take_note(f, t, 'q', f->frames_received);
+        f->ask_at = NEVER;
+    }
+    ssize_t n;
+    while ((n = recv(f->sender, NULL, 1 << 30, MSG_TRUNC | MSG_DONTWAIT)) > 0) {
+        f->requested_bytes += n;
+        if (f->requested_bytes == (f->frames_written + 1) * f->request_bytes)
+            f->answer_at = t + f->server;
     }
 }
 
@@ -592,6 +632,8 @@ static void attend(struct flow *f, nanos t, int sample)
     if (f->sender < 0)
         start(f);
     drain(f, t);
+    if (f->request_bytes)
+        request(f, t);
     refill(f, t);
     if (sample)
         sample_flow(f, t);
@@ -609,7 +651,7 @@ static void make_changes(nanos t)
     }
 }
 
-/* The next time to drain and refill, or the next change, frame, or start or stop of a flow, where that is sooner. */
+/* The next time to drain and refill, or the next change, frame, request, or start or stop of a flow, where that is sooner. */
 static nanos next_wake(nanos t)
 {
     nanos next = (t / interval + 1) * interval;
@@ -623,6 +665,8 @@ static nanos next_wake(nanos t)
             next = flows[i].stop;
         if (flows[i].frame_bytes && next_frame(&flows[i]) > t && next_frame(&flows[i]) < next)
             next = next_frame(&flows[i]);
+        if (flows[i].ask_at > t && flows[i].ask_at < next)
+            next = flows[i].ask_at;
     }
     return next;
 }
@@ -835,7 +879,7 @@ static void run_flows(void)
     link_samples = reserve(steps * link_count * sizeof *link_samples + 1);
     packets = reserve(PACKET_LIMIT * sizeof *packets);
     captured = reserve(CAPTURE_BYTES);
-    deliveries = reserve(DELIVERY_LIMIT * sizeof *deliveries);
+    notes = reserve(NOTE_LIMIT * sizeof *notes);
     nanos offset = clocks_offset();
     for (int i = 0; i < flow_count; i++)
         listen_for(&flows[i]);
@@ -892,8 +936,8 @@ static void report(void)
         emit("l %lld %u %llu %u %u %u %u", (long long)s->t, s->link, (unsigned long long)s->bytes, s->packets, s->drops,
              s->queue_packets, s->marks);
     }
-    for (size_t i = 0; i < delivery_count; i++)
-        emit("d %lld %u %u", (long long)deliveries[i].t, deliveries[i].flow, deliveries[i].frame);
+    for (size_t i = 0; i < note_count; i++)
+        emit("%c %lld %u %u", notes[i].kind, (long long)notes[i].t, notes[i].flow, notes[i].number);
     for (size_t i = 0; i < packet_count; i++) {
         struct packet *p = &packets[i];
         emit("p %lld %u %d %u %u %d", (long long)p->t, p->flow, p->leaves, p->seq, p->ack, p->bytes);
