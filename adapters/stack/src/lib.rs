@@ -2,7 +2,10 @@
 //! quinn's. Packets are not encrypted ([`fullpipe_quinn::Plain`]). Two runs are identical.
 
 pub mod comparison;
+pub mod detection;
 mod endpoint;
+mod frames;
+pub mod trace;
 
 use endpoint::Side;
 use fullpipe_net::{Delivered, Direction, Ecn, Links};
@@ -97,6 +100,28 @@ pub fn logged_transfer(
     limit_ns: u64,
     log: Option<Box<dyn Write + Send + Sync>>,
 ) -> Transfer {
+    watched_transfer(links, link, bytes, controller, limit_ns, log, &mut |_, _| {})
+}
+
+/// What the client does at a time.
+pub(crate) enum Seen<'a> {
+    /// It sends a datagram.
+    Sent(&'a [u8]),
+    /// It receives a datagram.
+    Arrived(&'a [u8]),
+    /// It has done all for this time.
+    End,
+}
+
+fn watched_transfer(
+    links: Links,
+    link: &str,
+    bytes: u64,
+    controller: Arc<dyn ControllerFactory + Send + Sync>,
+    limit_ns: u64,
+    log: Option<Box<dyn Write + Send + Sync>>,
+    watch: &mut dyn FnMut(u64, Seen),
+) -> Transfer {
     let (there, back) = (links.find(link, false).expect("a link"), links.find(link, true).expect("a link"));
     let mut wire = Wire { links, there, back, packets: Vec::new(), digest: 0xcbf2_9ce4_8422_2325 };
     let origin = origin();
@@ -106,8 +131,12 @@ pub fn logged_transfer(
     let mut server = Side::server();
     let (mut now, mut sent) = (0, 0);
     loop {
-        sent += client.drive(at(now), |packet, ecn| wire.send(now, true, packet, ecn));
+        sent += client.drive(at(now), |packet, ecn| {
+            watch(now, Seen::Sent(&packet));
+            wire.send(now, true, packet, ecn);
+        });
         server.drive(at(now), |packet, ecn| wire.send(now, false, packet, ecn));
+        watch(now, Seen::End);
         if server.received() >= bytes || now >= limit_ns {
             break;
         }
@@ -118,6 +147,9 @@ pub fn logged_transfer(
         client.on_time(at(now));
         server.on_time(at(now));
         while let Some((to_server, packet, ecn)) = wire.deliver(now) {
+            if !to_server {
+                watch(now, Seen::Arrived(&packet));
+            }
             let side = if to_server { &mut server } else { &mut client };
             side.take(at(now), packet, ecn);
         }
