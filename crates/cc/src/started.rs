@@ -363,6 +363,20 @@ mod tests {
         assert!(!cc.takes_rate_samples() && !cc.rules_recovery());
     }
 
+    /// After an idle restart SEARCH starts over; a limit of the window does not.
+    #[test]
+    fn search_starts_over_at_an_idle_restart() {
+        let mut cc = reno(Start::from(10.0).slow_start(SlowStart::Search));
+        let first = cc.clone();
+        cc.on_ack(&FLOW.delivered(1).flight_size(9), &Ack::of(1, 0.0).rtt(Some(100 * MS)));
+        let begun = cc.clone();
+        cc.on_limit(10.0);
+        assert_eq!(cc, begun);
+        assert_ne!(begun, first);
+        cc.on_restart(10.0, f64::INFINITY);
+        assert_eq!(cc, first);
+    }
+
     /// Saved 300, ten packets acknowledged: the window jumps to 150. A loss takes it to half of PipeSize, and the algorithm's response
     /// knows PipeSize as its window.
     #[test]

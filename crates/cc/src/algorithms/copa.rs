@@ -37,7 +37,8 @@
 //!   authors' sender and mvfst detect these by the order of transmissions; `sack` waits for a timeout.
 //! - **Before the first RTT sample** the first window leaves at once.
 //! - **Segments** are counted, whatever `byte_counting` is; slow start counts ACKs as the sender counts them. In recovery, and while
-//!   the application or the receiver limits the sender, the window may fall but does not grow.
+//!   the application or the receiver limits the sender, the window may fall but does not grow. Each ACK of such a sender makes v 1, so that
+//!   growth after it begins as slowly as at first. Its RTT counts.
 //! - The window is at least two segments.
 
 use crate::declare::{TypedParams, params};
@@ -254,6 +255,9 @@ impl CongestionControl for Copa {
                 self.velocity.end_round(self.cwnd, self.delta * self.cwnd);
             }
         }
+        if !flow.cwnd_limited {
+            self.velocity = Velocity { cwnd: Some(self.cwnd), ..Velocity::START };
+        }
         let faster = self.cwnd * self.delta * queueing_s > standing_s;
         let may_grow = flow.may_grow(ack);
         if self.slow_start && !faster {
@@ -392,6 +396,29 @@ mod tests {
             cc.on_ack(&flow.cwnd_limited(false), &Ack::of(1, 1.0).rtt(Some(100 * MILLISECOND)).round_start(true));
         }
         assert_eq!((cc.cwnd(), cc.velocity.v), (100.0, 1.0));
+    }
+
+    /// A limited sender at v = 4: the next full round begins at v = 1, and an ACK then adds 1/(.5 100). At 150 ms over 100 the window of 100
+    /// falls by .02 an ACK for six limited rounds, and v stays 1. The samples count: RTTmin, and RTTstanding, are those of limited rounds.
+    #[test]
+    fn velocity_is_one_after_a_limited_round() {
+        let limited = |cc: &mut Copa, now_ms: u64, rtt_ms: u64, round: u64| {
+            let flow = Flow { now: now_ms * MILLISECOND, ..FLOW.srtt(Some(100 * MILLISECOND)).round(round) };
+            let ack = Ack::of(1, 1.0).rtt(Some(rtt_ms * MILLISECOND)).round_start(true);
+            cc.on_ack(&flow.cwnd_limited(false), &ack);
+        };
+        let mut cc = steady();
+        cc.velocity = Velocity { v: 4.0, up: Some(true), rounds: 4, cwnd: Some(90.0) };
+        limited(&mut cc, 200, 90, 1);
+        assert_eq!((cc.cwnd(), cc.rtts.least, cc.rtts.standing), (100.0, 90 * MILLISECOND, Some(90 * MILLISECOND)));
+        ack(&mut cc, 400, 90_000, 2, true);
+        assert!((cc.cwnd() - 100.02).abs() < 1e-12, "{}", cc.cwnd());
+        let mut cc = steady();
+        for round in 1..=6 {
+            limited(&mut cc, 200 * round, 150, round);
+            assert_eq!(cc.velocity.v, 1.0);
+        }
+        assert!(cc.cwnd() > 99.87 && cc.cwnd() < 99.89, "{}", cc.cwnd());
     }
 
     /// The bound of genericCC, cwnd delta: at 6 segments and delta = 1/2 v is at most 3, and an ACK then adds 3/(.5 6) = 1 segment.

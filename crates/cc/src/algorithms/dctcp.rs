@@ -202,6 +202,17 @@ mod tests {
         assert!((alpha(&cc) - (0.9375 * 15.0 + 4.0 / 11.0) / 16.0).abs() < 1e-12, "{}", alpha(&cc));
     }
 
+    /// Section 3.3 has no exception for a sender that its application limits. Ten windows of one segment each leave (15/16)^10.
+    #[test]
+    fn alpha_moves_in_limited_windows() {
+        let mut cc = dctcp(100.0);
+        for delivered in 1..=10 {
+            cc.on_ack(&FLOW.cwnd_limited(false).delivered(delivered), &Ack::of(1, 1.0));
+        }
+        assert!((alpha(&cc) - 0.9375_f64.powi(10)).abs() < 1e-12, "{}", alpha(&cc));
+        assert_eq!(cc.cwnd(), 100.0);
+    }
+
     /// Section 3.3: 100 segments at alpha = 1 become 50, at .2 90; section 3.5: a loss leaves 50 whatever alpha is.
     #[test]
     fn a_mark_takes_half_of_alpha_and_a_loss_half() {

@@ -23,14 +23,16 @@
 //!   the two quiet round trips halves ssthresh.
 //! - **A mark** (ECN) has the response to a loss. **A timeout** leaves one segment, from which slow start grows to half the window. If it was
 //!   spurious and came in the first slow start, that slow start continues.
-//! - Slowdowns follow the clock, with or without a queue of other flows.
+//! - Slowdowns follow the clock, with or without a queue of other flows, and while the application limits the sender.
+//! - **Idle time** of two round trips or more empties the queue as a slowdown does, and counts as one of two round trips: the next one begins
+//!   nine times as long after it, or when it is due, if that is later. The draft has no word on it.
 //! - **Delayed ACKs**: with an odd window, the last segment's ACK waits for the first one of the next round trip. At 3 segments every
 //!   sample is therefore two round trips long, which the filter cannot know: a path with more than TARGET of RTT holds the window at 2 to 3
 //!   segments. Next to bulk CUBIC over 20 Mbit/s and 40 ms, frames of 1.5 Mbit/s are then up to 93 s late; with an ACK for each segment 1.5 s.
 
 use crate::declare::{TypedParams, params};
 use crate::params::{Group, Info, Params};
-use crate::parts::Queueing;
+use crate::parts::{LastAck, Queueing};
 use crate::time::{MILLISECOND, Nanos, seconds};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
 
@@ -91,6 +93,7 @@ pub struct LedbatPlusPlus {
     queueing: Queueing,
     gain: f64,
     phase: SlowdownPhase,
+    last_ack: LastAck,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,7 +121,20 @@ impl LedbatPlusPlus {
             queueing: Queueing::new(),
             gain: 1.0 / MOST_DIVISOR,
             phase: SlowdownPhase::FirstSlowStart,
+            last_ack: LastAck::NONE,
         }
+    }
+
+    /// Idle time before the segments of this ACK counts as a slowdown of two round trips, if it took as long.
+    fn rest(&mut self, flow: &Flow, ack: &Ack) {
+        let (idle, srtt) = (self.last_ack.idle(flow), flow.srtt.unwrap_or(0));
+        let slowdown = QUIET_ROUND_TRIPS * srtt;
+        if let SlowdownPhase::Avoidance { slowdown_at: Some(at) } = &mut self.phase
+            && idle.saturating_sub(ack.rtt.unwrap_or(srtt)) >= slowdown.max(1)
+        {
+            *at = (*at).max(flow.now + WAIT * slowdown);
+        }
+        self.last_ack.note(flow);
     }
 
     /// Section 4.2, from the least RTT.
@@ -176,6 +192,7 @@ impl CongestionControl for LedbatPlusPlus {
     }
 
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.rest(flow, ack);
         if let Some(rtt) = ack.rtt {
             self.queueing.sample(flow.now, rtt as i64, flow.srtt);
             self.find_gain();
@@ -246,7 +263,7 @@ mod tests {
     fn acks(cc: &mut LedbatPlusPlus, now_ms: u64, rtt_ms: u64, count: u32) {
         for _ in 0..count {
             let rtt = rtt_ms * MILLISECOND;
-            let flow = Flow { now: now_ms * MILLISECOND, ..FLOW.srtt(Some(rtt)) };
+            let flow = Flow { now: now_ms * MILLISECOND, ..FLOW.srtt(Some(rtt)).flight_size(9) };
             cc.on_ack(&flow, &Ack::of(1, 1.0).rtt(Some(rtt)));
         }
     }
@@ -320,6 +337,32 @@ mod tests {
         assert_eq!(cc.cwnd(), 6.0);
         acks(&mut cc, 1500, 100, 1);
         assert_eq!(cc.phase, SlowdownPhase::Avoidance { slowdown_at: Some(6000 * MILLISECOND) });
+    }
+
+    /// At 100 ms. A slowdown is due at 1000 ms, also for a sender that its application limits. If the flight is empty from 500 ms on, an ACK at
+    /// 800 ms ends 200 ms of idle time, so that the next slowdown comes at 2600 ms; one at 799 ms does not. One that is due at 9000 ms stays.
+    #[test]
+    fn idle_time_counts_as_a_slowdown_and_a_limited_round_does_not() {
+        for (due, ends, expected) in [(1000, 800, 2600), (1000, 799, 1000), (9000, 800, 9000)] {
+            let mut cc = avoiding();
+            cc.phase = SlowdownPhase::Avoidance { slowdown_at: Some(due * MILLISECOND) };
+            let limited = |now_ms: u64, flight| Flow {
+                now: now_ms * MILLISECOND,
+                ..FLOW.cwnd_limited(false).flight_size(flight).srtt(Some(100 * MILLISECOND))
+            };
+            let ack = Ack::of(1, 1.0).rtt(Some(100 * MILLISECOND));
+            cc.on_ack(&limited(500, 0), &ack);
+            cc.on_ack(&limited(ends, 5), &ack);
+            assert_eq!(
+                cc.phase,
+                SlowdownPhase::Avoidance { slowdown_at: Some(expected * MILLISECOND) },
+                "{due} {ends}"
+            );
+            cc.on_ack(&limited(expected - 1, 5), &ack);
+            assert_eq!(cc.cwnd(), 20.0);
+            cc.on_ack(&limited(expected, 5), &ack);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 20.0));
+        }
     }
 
     /// A loss halves 20 segments; in the quiet of a slowdown, ssthresh.

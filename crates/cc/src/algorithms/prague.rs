@@ -291,6 +291,19 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.frame.response.alpha), (10.46875, Some(0.953125)), "25 ms later");
     }
 
+    /// An application that writes a segment each 25 ms: the first one's mark sets alpha to 1, and ten without a mark leave (15/16)^10. The
+    /// window stays at what the mark has left.
+    #[test]
+    fn alpha_moves_in_limited_round_trips() {
+        let mut cc = prague(40.0, &[]);
+        for i in 0..=10 {
+            let flow = Flow { now: (1000 + 25 * i) * MILLISECOND, ..flow(10).delivered(100 + i).cwnd_limited(false) };
+            cc.on_ack(&flow.flight_size(0), &Ack::of(1, 1.0).ce(u64::from(i == 0)));
+        }
+        assert!((cc.frame.response.alpha.unwrap() - 0.9375_f64.powi(10)).abs() < 1e-12);
+        assert_eq!(cc.ssthresh(), 2.0, "of a flight of 0");
+    }
+
     /// At 10 ms without a virtual RTT: the data outstanding, up to segment 110, is acknowledged 12 ms later, which is enough.
     #[test]
     fn without_a_virtual_rtt_a_round_trip_is_one() {

@@ -36,8 +36,8 @@
 //!   is in transit.
 //! - **Recovery.** The round in which recovery runs is judged like any other, at the ACK that ends it, from the samples
 //!   before the loss; ACKs that arrive in recovery give none, and the window does not grow before recovery is over.
-//! - Vegas does not grow while cwnd does not limit the sender, as all algorithms here. ns-2 has another test for that: at most two segments of
-//!   the window are unused.
+//! - **Growth and decrease** need a cwnd that limits the sender: a round that the application limits leaves the window and slow start as they
+//!   are. ns-2 has another test for growth, at most two unused segments of the window, and lowers the window in any round.
 
 use crate::declare::{TypedParams, params};
 use crate::params::{Group, Info, Params};
@@ -137,6 +137,9 @@ impl Vegas {
     fn decide(&mut self, flow: &Flow, ack: &Ack) {
         self.gain = 0.0;
         let Some(diff) = self.measure(flow, ack) else { return };
+        if !flow.cwnd_limited {
+            return;
+        }
         if self.cwnd < self.ssthresh { self.slow_start(diff) } else { self.avoid_congestion(diff) }
     }
 
@@ -348,6 +351,20 @@ mod tests {
         round(&mut cc, 16, 16, 110);
         round(&mut cc, 16, 16, 110);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (32.0, f64::INFINITY));
+    }
+
+    /// A round that the application limits, 15 of 20 segments in transit, at 150 ms over 100: Diff = 5 is above beta and gamma, but neither
+    /// lowers the window nor ends slow start.
+    #[test]
+    fn a_limited_round_changes_nothing() {
+        let flow = Flow::at(0).flight_size(14).min_rtt(Some(100 * MILLISECOND));
+        let ack = Ack::of(1, 1.0).round_start(true).rtt(Some(150 * MILLISECOND));
+        for mut cc in [avoiding(20.0, &[]), Vegas::controller(&Params::defaults(&VEGAS), 20.0)] {
+            let ssthresh = cc.ssthresh();
+            (0..4).for_each(|_| cc.on_ack(&flow, &ack));
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (20.0, ssthresh));
+            assert!((cc.diff - 5.0).abs() < 1e-9, "of what is in transit: {}", cc.diff);
+        }
     }
 
     /// After a timeout at 60 segments the window is 2. The ACK that fills the hole covers 40 that had arrived before it, at

@@ -18,7 +18,8 @@
 //! - **gamma** divides Q in decongestion, which takes at most 2^-epsilon of the window; **delta** gives the least cut at a
 //!   loss, 2^-delta. The paper names the fractions, Linux has them as shifts.
 //! - **Fast mode** adds 0.01 per ACK, or Reno's 1/cwnd below 100 segments, where that is more.
-//! - **Decongestion** acts in slow start too, and ends it. It needs a window that limits the sender, as growth does.
+//! - **Decongestion** acts in slow start too, and ends it. It needs a window that limits the sender, as growth does:
+//!   what a round has sent while the application limited it is not judged, and none of its samples counts later.
 //! - **Every congestion event** has one response: loss, timeout, and ECN mark.
 
 use crate::declare::{TypedParams, params};
@@ -143,6 +144,10 @@ impl Yeah {
             self.judge(queue, rtt - base > base / self.phi);
             self.frame.response.queue = queue;
         }
+        self.begin_round(flow);
+    }
+
+    fn begin_round(&mut self, flow: &Flow) {
         self.round = Mark::now(flow);
         (self.rtt, self.samples) = (Nanos::MAX, 0);
     }
@@ -209,11 +214,14 @@ impl CongestionControl for Yeah {
         if flow.in_recovery {
             return;
         }
+        if !flow.cwnd_limited {
+            return self.begin_round(flow);
+        }
         if let Some(rtt) = ack.rtt {
             self.rtt = self.rtt.min(rtt);
             self.samples = self.samples.saturating_add(1);
         }
-        if flow.cwnd_limited && self.round.passed(flow) {
+        if self.round.passed(flow) {
             self.end_round(flow);
         }
     }
@@ -342,6 +350,23 @@ mod tests {
         (cc.rtt, cc.samples) = (125 * MILLISECOND, SAMPLES - 1);
         cc.end_round(&sender.flow);
         assert_eq!(cc.frame.response.slow_rounds, 0);
+    }
+
+    /// At 500 segments, 100 of them in use, 200 ms would be Q = 250 > 80. The window stays, also at the first ACK that finds it full, by
+    /// which two limited rounds have ended. A full round at 200 ms then takes 250.
+    #[test]
+    fn a_limited_round_is_not_judged() {
+        let (mut cc, mut sender) = settled(500.0);
+        sender.flow.cwnd_limited = false;
+        for _ in 0..1000 {
+            sender.ack(&mut cc, 200.0);
+        }
+        sender.flow.cwnd_limited = true;
+        sender.ack(&mut cc, 200.0);
+        assert!((cc.cwnd() - 500.0).abs() < 0.02 && cc.frame.response.queue == 0.0, "{}", cc.cwnd());
+        sender.round(&mut cc, 200.0);
+        sender.round(&mut cc, 200.0);
+        assert!(cc.cwnd() < 260.0, "{}", cc.cwnd());
     }
 
     /// Rounds end with ACKs: two of 125 ms at 200 segments, and it is in slow mode, with Q = 40.

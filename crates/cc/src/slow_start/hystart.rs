@@ -10,8 +10,9 @@
 //! - **The rise** is looked for from the eighth sample of a round on, against the connection's least RTT; it must be more than the
 //!   threshold (RFC 9406: as much).
 //! - **The train** begins with a round. An ACK at most 2 ms after its last one belongs to it; a later one does not, and the train
-//!   does not grow in that round any more. Where packets are paced they may leave up to half a round trip late, and the train must
-//!   last a whole least RTT.
+//!   does not grow in that round any more. A round that the application limits has none, nor has the next one, in which its packets are
+//!   acknowledged: they have the application's pace. Their RTTs count. Where packets are paced they may leave up to half a round trip
+//!   late, and the train must last a whole least RTT.
 //! - **The least RTT** is the connection's. Linux's cubic forgets it at a timeout.
 //! - Growth is that of standard slow start. The ACK that ends slow start adds nothing. After a timeout it restarts.
 //! - In Linux it belongs to cubic alone; here any algorithm may have it.
@@ -33,19 +34,32 @@ pub(crate) struct HyStart {
     /// When the round began, and when the last ACK of its train came.
     began: Nanos,
     train_end: Nanos,
+    /// The application has limited the sender in this round, and did in the one before.
+    limited: bool,
+    was_limited: bool,
     over: bool,
 }
 
 impl HyStart {
     pub fn new(paced: bool) -> HyStart {
-        HyStart { paced, current: RoundRtt::NONE, began: 0, train_end: 0, over: false }
+        HyStart {
+            paced,
+            current: RoundRtt::NONE,
+            began: 0,
+            train_end: 0,
+            limited: false,
+            was_limited: false,
+            over: false,
+        }
     }
 
     /// Increase of this ACK, segments, at window `cwnd`.
     pub fn gain(&mut self, cwnd: f64, sight: &Sight) -> f64 {
         if sight.round_start {
-            *self = HyStart { began: sight.now, train_end: sight.now, ..HyStart::new(self.paced) };
+            let was_limited = self.limited;
+            *self = HyStart { began: sight.now, train_end: sight.now, was_limited, ..HyStart::new(self.paced) };
         }
+        self.limited |= !sight.cwnd_limited;
         if cwnd >= LOW_WINDOW {
             self.current.add(sight);
             self.over = self.train_is_long(sight) || self.rtt_has_risen(sight);
@@ -64,7 +78,7 @@ impl HyStart {
     }
 
     fn train_is_long(&mut self, sight: &Sight) -> bool {
-        if sight.now - self.train_end > ACK_DELTA {
+        if self.limited || self.was_limited || sight.now - self.train_end > ACK_DELTA {
             return false;
         }
         self.train_end = sight.now;
@@ -123,6 +137,22 @@ mod tests {
                 policy.gain(16.0, &Sight::of(&flow, &Ack::of(1, 1.0).round_start(i == 0).rtt(Some(rtt))));
             }
             assert_eq!(policy.is_over(), over);
+        }
+    }
+
+    /// An application that writes a packet each 2 ms makes no train, though 50 ACKs of a round come as closely. Nor do these packets in the
+    /// next round, in which the window is full; in the one after it such ACKs do. A rise of the RTTs ends slow start in any round.
+    #[test]
+    fn a_limited_round_gives_rtts_and_no_train() {
+        for (rtt, ended_by) in [(100, 127), (113, 8)] {
+            let mut policy = HyStart::new(false);
+            let ends = (1..).find(|number| {
+                let flow = Flow { now: 1000 * MS + 2 * MS * number, ..FLOW.flight_size(9).min_rtt(Some(100 * MS)) };
+                let ack = Ack::of(1, 1.0).round_start(number % 50 == 1).rtt(Some(rtt * MS));
+                policy.gain(16.0, &Sight::of(&flow.cwnd_limited(*number > 50), &ack));
+                policy.is_over()
+            });
+            assert_eq!(ends, Some(ended_by), "{rtt} ms");
         }
     }
 

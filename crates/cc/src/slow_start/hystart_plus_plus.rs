@@ -12,7 +12,7 @@
 //!   other increases count ACKs: section 4.2 is RFC 3465's counting with another limit. An ACK worth no increase gives none.
 //! - **The initial slow start only**, as section 4.3 recommends: after the first congestion event slow start is the standard
 //!   one, which ends at the ssthresh found.
-//! - An ACK without an RTT sample grows the window and counts as no sample.
+//! - An ACK without an RTT sample grows the window and counts as no sample. RTTs of a sender that its application limits count.
 //! - **After a loss or an ECN mark** the algorithm's response sets the window; the RFC's ssthresh = cwnd is for
 //!   the end of CSS.
 
@@ -199,6 +199,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// An application limits the round in which the RTT rises: the window stays, and then grows a quarter as fast.
+    #[test]
+    fn rtts_of_a_limited_round_count() {
+        let mut cc = reno(10.0);
+        round(&mut cc, 8, 100_000);
+        let window = cc.cwnd();
+        for i in 0..8 {
+            let ack = Ack::of(1, 1.0).round_start(i == 0).rtt(Some(120_000_000));
+            cc.on_ack(&Flow { now: SECOND, flight_size: 9, ..FLOW.cwnd_limited(false) }, &ack);
+        }
+        assert_eq!(cc.cwnd(), window);
+        assert_eq!(growth(&mut cc, 1, 120_000), 0.25);
     }
 
     /// Seven samples are too few, however long the RTT.

@@ -60,6 +60,7 @@ pub(crate) struct Sight {
     min_rtt: Option<Nanos>,
     rtt: Option<Nanos>,
     round_start: bool,
+    cwnd_limited: bool,
     acked: u64,
     credit: f64,
 }
@@ -68,7 +69,7 @@ impl Sight {
     #[inline(always)]
     pub fn of(flow: &Flow, ack: &Ack) -> Sight {
         let &Ack { rtt, round_start, acked, credit, .. } = ack;
-        Sight { now: flow.now, min_rtt: flow.min_rtt, rtt, round_start, acked, credit }
+        Sight { now: flow.now, min_rtt: flow.min_rtt, rtt, round_start, cwnd_limited: flow.cwnd_limited, acked, credit }
     }
 }
 

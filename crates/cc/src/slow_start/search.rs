@@ -10,6 +10,8 @@
 //! - **Counts** are in segments, and fractions are not rounded (neqo: bytes and hundredths).
 //! - **Arrival** is the cumulative point; segments that only SACK reports do not count. Slow start ends at the first loss anyway.
 //! - **Missed bins**: after more than a window of bins without an ACK, and after an idle restart, it starts over (optional in the draft).
+//! - **The end of bulk data**: when its last round trip leaves the window of arrivals, the interpolated count still has a part of it in the
+//!   window of what was sent. If the application limits the sender from then on, this part is most of that window, and slow start ends.
 //! - **Growth** until the end is that of standard slow start. The ACK that ends slow start adds nothing, and ssthresh is the window. The
 //!   optional drain to what arrives in a round trip is left out.
 //! - After a congestion event it starts over, for slow start after a timeout.
