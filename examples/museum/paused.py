@@ -23,6 +23,7 @@ class Paused:
         self._last_s = 0.0
         self._rate = 0.0
         self._mark_s, self._mark_delivered = 0.0, 0
+        self._train_s, self._train_end_s = 0.0, 0.0
 
     def on_ack(self, flow, ack):
         """Slow start and congestion avoidance."""
@@ -30,6 +31,10 @@ class Paused:
         if flow.cwnd_limited or self.fault == 3:  # the clock runs while the application limits the sender
             self._grown_s += flow.now_s - self._last_s
         self._last_s = flow.now_s
+        if self.fault == 9 and ack.round_start and ack.rtt_s > 1.2 * flow.min_rtt_s:  # a delay lowers an unused window
+            self.cwnd = max(self.cwnd - 1, 2.0)
+        if self.fault == 10 and self._has_train(flow, ack):  # the pace of the application is taken for a train of ACKs
+            self.ssthresh = min(self.ssthresh, self.cwnd)
         if ack.credit == 0 or flow.in_recovery or not self._may_grow(flow, ack):
             return
         if self.cwnd < self.ssthresh:
@@ -57,6 +62,14 @@ class Paused:
         if flow.now_s - self._mark_s > 2.0:
             self._rate = (flow.delivered - self._mark_delivered) / (flow.now_s - self._mark_s)
             self._mark_s, self._mark_delivered = flow.now_s, flow.delivered
+
+    def _has_train(self, flow, ack):
+        """ACKs at most 2 ms apart for half of the least round trip."""
+        if ack.round_start:
+            self._train_s = self._train_end_s = flow.now_s
+        if flow.now_s - self._train_end_s <= 0.002:
+            self._train_end_s = flow.now_s
+        return self._train_end_s - self._train_s > flow.min_rtt_s / 2
 
     def _may_grow(self, flow, ack):
         if self.fault == 1:  # no test of the utilization

@@ -64,7 +64,7 @@ QUIC_FAULTS = {**{f"N{fault:02}": fault for fault in range(1, 14)}, "N14": 28}
 """Rule, and the fault of the museum's NewReno over QUIC that breaks it."""
 
 RATE_LIMITED_FAULTS = [1, 2, 3, 4, 5, 6]
-LIMITED_FAULTS = [1, 2, 3, 4, 5, 6, 7]
+LIMITED_FAULTS = [1, 2, 3, 4, 5, 6, 7, 9, 10]
 """Faults of two further controllers of the museum: each is the number of a rule."""
 
 
@@ -243,7 +243,7 @@ def test_a_rule_of_limited_senders_fails_on_its_fault(fault: int) -> None:
 def test_a_sender_that_follows_the_rules_of_limited_senders_passes() -> None:
     found = fullpipe.conform(paused(), rules="limited")
     verdicts = {each.rule.id: each.verdict for each in found.rules}
-    assert verdicts == {**dict.fromkeys((f"A{i}" for i in range(1, 8)), PASS), "A8": FAIL}
+    assert verdicts == {**dict.fromkeys((f"A{fault}" for fault in LIMITED_FAULTS), PASS), "A8": FAIL}
     assert verdict("limited", "A8", "ledbat") == PASS  # RFC 6817 alone has this rule
 
 
@@ -251,6 +251,17 @@ def test_a_sender_that_follows_the_rules_of_limited_senders_passes() -> None:
 @pytest.mark.parametrize("rule", ["A3", "A4"])
 def test_clocks_and_estimates_stop_while_the_application_limits_the_sender(name: str, rule: str) -> None:
     assert verdict("limited", rule, name) == PASS
+
+
+@pytest.mark.parametrize("name", ["vegas", "yeah"])
+def test_a_longer_delay_of_limited_rounds_lowers_no_window(name: str) -> None:
+    assert verdict("limited", "A9", name) == PASS
+
+
+def test_the_pace_of_the_application_is_no_train_of_acks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("hystart", "hystart++"):
+        monkeypatch.setitem(limited.RATE, "slow_start", kind)
+        assert verdict("limited", "A10", "newreno") == PASS
 
 
 def test_with_rfc7661_vegas_reduces_what_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ An application writes as much as a bulk flow sends in the first `FULL_S` seconds
 
 from __future__ import annotations
 
+from typing import Any
+
 from fullpipe.experiments.conform.harness import Harness, Series
 from fullpipe.experiments.conform.rule import Rule, Skip, window_at
 
@@ -33,6 +35,15 @@ FULL_RTT_S = 10 * RTT_S
 SETTLED_S = 3 * RTT_S
 """Time after a change of the application's rate until round trips show it alone."""
 
+START_RTT_S = 0.02
+START_FRAMES_PER_S = 600
+START_BACKLOG = 500
+"""Packets per second, 1.7 ms apart, and packets at once at the begin and at `START_AGAIN_S`, for a slow start that the
+application limits in between, with 12 packets per round trip.
+"""
+
+START_AGAIN_S = 2.0
+
 RATE = {"scenario": {"packet_size": PACKET}, "initial_window": 10}
 
 
@@ -51,8 +62,14 @@ def backlog(first: Series) -> int:
     return max(round(arrived - FRAMES_PER_S * FULL_S), FLIGHT)
 
 
-def limited(harness: Harness, duration_s: float, losses: tuple[float, ...] = ()) -> Series:
+def limited(harness: Harness, duration_s: float, losses: tuple[float, ...] = (), **keys: Any) -> Series:
     """A flow that is limited between two bulk phases.
+
+    Args:
+        harness: Simulations of the controller.
+        duration_s: Simulated time.
+        losses: Starts of bursts of losses, seconds.
+        keys: Further keys of `Harness.losses`.
 
     Raises:
         Skip: The limited phase uses more than two thirds of the window.
@@ -67,7 +84,7 @@ def limited(harness: Harness, duration_s: float, losses: tuple[float, ...] = ())
         "key_every": round(AGAIN_S * FRAMES_PER_S),
     }
     bursts = [(at_s, RTT_S / 4) for at_s in (FIRST_LOSS_S, *losses)]
-    return harness.losses(RTT_S, bursts, duration_s, source=source, **RATE)
+    return harness.losses(RTT_S, bursts, duration_s, source=source, **RATE, **keys)
 
 
 def growth(harness: Harness) -> float:
@@ -158,6 +175,39 @@ def unused_window(harness: Harness) -> float:
     return window_at(limited(harness, AGAIN_S), FULL_S + 20 * RTT_S) / (FLIGHT + 1)
 
 
+def kept_window(harness: Harness) -> float:
+    """Round trips take 150 ms for 3 s of the limited phase, as if others filled a queue: smallest window until a second
+    later, over the window before.
+    """
+    longer_s = FULL_S + 3.0
+    delays = [(longer_s, RTT_S), (longer_s + 3.0, RTT_S / 2)]
+    series = limited(harness, AGAIN_S, delays=delays)
+    before = window_at(series, longer_s)
+    if before < 2 * FLIGHT:
+        raise Skip(f"the window is below {2 * FLIGHT} packets at {longer_s:g} s")
+    return min(series.curve().between(longer_s, longer_s + 4.0)) / before
+
+
+def resumed_start(harness: Harness) -> float:
+    """No loss. Slow start, packets 1.7 ms apart that use a part of the window, and much data again: growth by the ACKs
+    of its first round trips.
+    """
+    bulk(harness, FULL_S)
+    source = {
+        "frames": f"{START_FRAMES_PER_S}/s",
+        "size": f"{PACKET} B",
+        "key_size": f"{START_BACKLOG * PACKET} B",
+        "key_every": round(START_AGAIN_S * START_FRAMES_PER_S),
+    }
+    link = {"rate": "100 Gbit/s", "delay": f"{500 * START_RTT_S:g} ms"}
+    series = harness.run(link, START_AGAIN_S + 0.5, source=source, pacing="off", **RATE)
+    before = window_at(series, START_AGAIN_S)
+    flight = START_FRAMES_PER_S * START_RTT_S
+    if before < 1.5 * flight:
+        raise Skip(f"the window is below {1.5 * flight:g} packets in slow start")
+    return window_at(series, START_AGAIN_S + 0.4) / before
+
+
 RULES = (
     Rule("A1", "RFC 9002, 7.8; RFC 9438, 5.8", "SHOULD", "growth in 40 limited rounds", "packets", None, 0.5, growth),
     Rule(
@@ -185,4 +235,6 @@ RULES = (
         marked,
     ),
     Rule("A8", "RFC 6817, 2.4.2", "MAY", "window while limited, over the flight", "1", None, 1.2, unused_window),
+    Rule("A9", "fullpipe", "D", "window in limited rounds with longer RTTs, relative", "1", 0.99, None, kept_window),
+    Rule("A10", "fullpipe", "D", "growth of slow start after limited rounds", "1", 1.3, None, resumed_start),
 )
