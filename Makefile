@@ -194,11 +194,12 @@ agreement: build setup ## The whole table of agreement with ns-2.
 speed: build setup ## Packets per second, compared with ns-2.
 	$(BIN)/python -m benchmarks.speed
 
-speed-core: ## Speed of the engine alone: criterion, instructions per packet (valgrind), large windows, modern queues.
+speed-core: ## Speed of the engine alone: criterion, instructions per packet (valgrind), large windows, modern queues, controllers.
 	cargo bench --locked --manifest-path benchmarks/engine/Cargo.toml --target-dir target
 	$(PYTHON) -m benchmarks.speed.instructions
 	$(PYTHON) -m benchmarks.speed.windows
 	$(PYTHON) -m benchmarks.speed.modern
+	$(BIN)/python -m benchmarks.speed.controllers
 
 mutants: build ## Mutation testing: 300 random edits of Python, Rust, and TypeScript (COUNT=, SEED=); fails if tests notice less than 85 %.
 	mkdir -p out

@@ -79,7 +79,12 @@ TRIALS_OF_TABLES = {
     **{name: name for name in ("phases", "prague", "vegas", "bbr-zone", "slow-starts")},
     "slow-starts-rtt": "slow-starts",
 }
-SPEED_OF_TABLES = {"speed-modern": "modern", "speed-windows": "windows", "speed-instructions": "instructions"}
+SPEED_OF_TABLES = {
+    "speed-modern": "modern",
+    "speed-windows": "windows",
+    "speed-instructions": "instructions",
+    "speed-controllers": "controllers",
+}
 HEADS = (
     "",
     *(f"{what}: {side}" for what in ("utilization", "mean queue", "signals") for side in ("simulator", "Linux")),
@@ -178,6 +183,7 @@ def measured(name: str) -> str:
         "speed-modern": speed_modern,
         "speed-windows": speed_windows,
         "speed-instructions": speed_instructions,
+        "speed-controllers": speed_controllers,
     }
     return made[name]() if name in made else linux_comparison(name)
 
@@ -478,6 +484,14 @@ def speed_windows() -> str:
     return _table(lines)
 
 
+def speed_controllers() -> str:
+    """Processor time of packet-level controllers by the language."""
+    rows = _speed()["controllers"]
+    first_s = rows[0]["cpu_s"]
+    cells = [(row["controller"], f"{row['cpu_s']:.2f} s", f"{row['cpu_s'] / first_s:.2f}") for row in rows]
+    return _table([("controller", "processor time", "relative to Rust"), ("---", "---:", "---:"), *cells])
+
+
 def _speed() -> Any:
     return json.loads((MEASURED / "speed.json").read_text(encoding="utf-8"))
 
@@ -714,7 +728,7 @@ def take_speed(out: Path, to: Path = MEASURED / "speed.json") -> None:
         known |= {name: run[name] for name in ("machine", "versions", "rounds")}
         known["cases"] = [_taken_case(case) for case in run["cases"]]
         records.note("speed.json", ["speed"], to.parent)
-    for name in ("modern", "windows", "instructions"):
+    for name in SPEED_OF_TABLES.values():
         if (out / f"{name}.json").is_file():
             known[name] = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
             records.note("speed.json", [name], to.parent)
@@ -799,7 +813,7 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--take"]:
         take()
     wanted = (
-        ["README.md", "how-true.md", "performance.md", *(f"{name}.md" for name in PAPERS)]
+        ["README.md", "how-true.md", "library.md", "performance.md", *(f"{name}.md" for name in PAPERS)]
         if sys.argv[1:] == ["--take"]
         else sys.argv[1:]
     )

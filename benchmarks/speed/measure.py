@@ -60,12 +60,18 @@ def spend(program: list[str], scenario: Path) -> tuple[float, int]:
     Raises:
         ValueError: It prints none.
     """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run([*program, str(scenario)], capture_output=True, text=True, check=True)
-    packets = re.search(r"data_packets (\d+)", done.stdout)
+    printed, seconds = output_and_seconds([*program, str(scenario)])
+    packets = re.search(r"data_packets (\d+)", printed)
     if not packets:
-        raise ValueError(f"{program[0]}: no data_packets in {done.stdout!r}")
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, int(packets[1])
+        raise ValueError(f"{program[0]}: no data_packets in {printed!r}")
+    return seconds, int(packets[1])
+
+
+def output_and_seconds(command: list[str]) -> tuple[str, float]:
+    """What a program prints, and seconds of processor time of it and of its children, without those of the kernel."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 def time_fullpipe(scenario: Path) -> Timing:

@@ -169,6 +169,7 @@ def test_cheats_of_the_guide_are_rejected_with_its_secret(name: str, without: st
         assert found["artifacts"]["rejected"].startswith(f"{check}:")
 
 
+@pytest.mark.slow
 def test_an_honest_candidate_is_accepted_and_scores_above_its_stages(tmp_path: Path) -> None:
     options = {"secret": b"x", "paths": 4, "held": 4, "workers": 2, "rounds": tmp_path / "rounds.json"}
     one = evaluate(CANDIDATES / "reno.py", **options)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fullpipe
-from conftest import Program
+from conftest import ROOT, Program
 from fullpipe import Scenario
 from fullpipe.custom import arguments
 from fullpipe.errors import AlgorithmError, InputError
@@ -21,30 +21,7 @@ NETWORK: dict[str, Any] = {
     "links": [{"name": "l", "rate": "10 Mbit/s", "delay": "10 ms", "buffer": "20 packets"}],
 }
 
-AIMD = '''
-import fullpipe
-
-@fullpipe.packet_algorithm("{name}")
-class Aimd:
-    """AIMD of twenty lines."""
-
-    recovery_end = 0
-
-    def on_start(self, start):
-        self.window = start.initial_window
-
-    def on_packets_acked(self, path, acked, rtt):
-        if path.cwnd_limited and not path.in_recovery:
-            self.window += path.datagram * acked.bytes_total // self.window
-
-    def on_packets_lost(self, path, lost, persistent):
-        if lost.number_max >= self.recovery_end:
-            self.window = max(self.window // 2, 2 * path.datagram)
-            self.recovery_end = path.next_packet
-
-    def window_bytes(self):
-        return self.window
-'''
+AIMD = (ROOT / "examples/packet_aimd.py").read_text().replace('"packet-aimd"', '"{name}"')
 
 
 @pytest.fixture
@@ -52,6 +29,11 @@ def aimd(tmp_path: Path) -> Path:
     file = tmp_path / "aimd.py"
     file.write_text(AIMD.format(name="packet-aimd"))
     return file
+
+
+def test_the_page_shows_the_example() -> None:
+    code = (ROOT / "examples/packet_aimd.py").read_text().partition('"""\n\n')[2]
+    assert f"```python\n{code}```" in (ROOT / "docs/reference/custom-algorithms.md").read_text()
 
 
 @pytest.mark.parametrize("transport", ["tcp", "quic"])
