@@ -1,6 +1,6 @@
 //! Table of loss detectors on the same packets and ACKs: `cargo run --example detection`.
 
-use fullpipe_stack::detection::{CASES, Difference, of_transport};
+use fullpipe_stack::detection::{CASES, Difference, of_s2n, of_transport};
 use fullpipe_stack::trace::{Event, Found, Trace};
 
 fn main() {
@@ -26,6 +26,7 @@ fn main() {
         let quinn: Vec<Found> = traces.iter().map(|trace| trace.quinn.clone()).collect();
         println!("{:<18} {sent:>7} {acks:>6}  {:<9} {}", case.name, "quinn", counts(&quinn, "-"));
         row("transport", &traces, of_transport);
+        row("s2n-quic", &traces, of_s2n);
     }
 }
 

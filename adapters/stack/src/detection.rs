@@ -1,6 +1,7 @@
-//! Loss detection on recorded transfers of quinn's stack: quinn's own, beside that of the simulator's QUIC transport, which gets the same packets
-//! and ACKs.
+//! Loss detection on recorded transfers of quinn's stack: the simulator's QUIC transport and s2n-quic-core get the packets and ACKs that quinn
+//! had.
 
+use crate::s2n::S2n;
 use crate::trace::{Event, Found, Trace, record};
 use fullpipe_cc::packets::LostBy;
 use fullpipe_sim::{Declared, Replay};
@@ -90,32 +91,65 @@ impl Found {
             self.persistent.push(now);
         }
     }
+}
 
-    fn expire(&mut self, replay: &mut Replay, until: u64) {
-        while replay.deadline() <= until {
-            let now = replay.deadline();
-            match replay.on_timer(now) {
-                Some(declared) => self.add(now, &declared),
-                None => self.timeouts.push(now),
-            }
+/// Loss detector that runs on a trace.
+pub(crate) trait Detector {
+    /// Time of its timer; `u64::MAX` if none is set.
+    fn deadline(&self) -> u64;
+    /// Handles the expiry of its timer.
+    fn expire(&mut self, now: u64, found: &mut Found);
+    /// Handles an event.
+    fn handle(&mut self, event: &Event, found: &mut Found);
+}
+
+impl Detector for Replay {
+    fn deadline(&self) -> u64 {
+        self.deadline()
+    }
+
+    fn expire(&mut self, now: u64, found: &mut Found) {
+        match self.on_timer(now) {
+            Some(declared) => found.add(now, &declared),
+            None => found.timeouts.push(now),
+        }
+    }
+
+    fn handle(&mut self, event: &Event, found: &mut Found) {
+        match event {
+            Event::Sample { at, rtt } => self.sample(*at, *rtt),
+            Event::Sent { at, number, bytes } => self.send(*at, *number, *bytes),
+            Event::Acked { at, numbers, delay, .. } => found.add(*at, &self.acknowledge(*at, numbers, *delay)),
         }
     }
 }
 
+fn run(mut detector: impl Detector, trace: &Trace) -> Found {
+    let mut found = Found::default();
+    let mut now = 0;
+    let mut until = |detector: &mut dyn Detector, end: u64, found: &mut Found| {
+        while detector.deadline() <= end {
+            now = detector.deadline().max(now);
+            detector.expire(now, found);
+        }
+        now = end;
+    };
+    for event in &trace.events {
+        until(&mut detector, event.at(), &mut found);
+        detector.handle(event, &mut found);
+    }
+    until(&mut detector, trace.end, &mut found);
+    found
+}
+
 /// What the simulator's loss detection declares.
 pub fn of_transport(trace: &Trace) -> Found {
-    let mut replay = Replay::new(MAX_ACK_DELAY);
-    let mut found = Found::default();
-    for event in &trace.events {
-        found.expire(&mut replay, event.at());
-        match event {
-            Event::Sample { at, rtt } => replay.sample(*at, *rtt),
-            Event::Sent { at, number, bytes } => replay.send(*at, *number, *bytes),
-            Event::Acked { at, numbers, delay } => found.add(*at, &replay.acknowledge(*at, numbers, *delay)),
-        }
-    }
-    found.expire(&mut replay, trace.end);
-    found
+    run(Replay::new(MAX_ACK_DELAY), trace)
+}
+
+/// What the loss detection of s2n-quic-core declares.
+pub fn of_s2n(trace: &Trace) -> Found {
+    run(S2n::default(), trace)
 }
 
 /// Most that two detectors are apart where they agree: kGranularity (RFC 9002 section 6.1.2).

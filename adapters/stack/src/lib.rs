@@ -5,6 +5,7 @@ pub mod comparison;
 pub mod detection;
 mod endpoint;
 mod frames;
+mod s2n;
 pub mod trace;
 
 use endpoint::Side;

@@ -40,6 +40,8 @@ pub enum Event {
         at: u64,
         /// Numbers that no ACK before it had, ascending.
         numbers: Vec<u64>,
+        /// Largest number of the frame.
+        largest: u64,
         /// ACK delay.
         delay: u64,
     },
@@ -212,7 +214,8 @@ impl Recorder {
             }
         }
         if !numbers.is_empty() {
-            self.trace.events.push(Event::Acked { at: now, numbers, delay: DELAY_UNIT * ack.delay });
+            let (largest, delay) = (ack.ranges[0].1, DELAY_UNIT * ack.delay);
+            self.trace.events.push(Event::Acked { at: now, numbers, largest, delay });
         }
     }
 
