@@ -140,7 +140,7 @@ def test_commands_of_short_outputs_run_and_print_the_tables_shown(tables: Module
 
 def test_measured_tables_are_those_of_the_records(tables: ModuleType) -> None:
     found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
-    speed = {f"speed-{part}" for part in ("machine", "beside", "instructions", "modern", "windows")}
+    speed = {f"speed-{part}" for part in ("machine", "beside", "instructions", "modern", "windows", "controllers")}
     drawn = {"cards", "cards-worse", *speed, *(f"keys-{name}" for name in _core.scenario_keys())}
     drawn |= {"sizes", "sizes-many", "phases", "prague", "vegas", "bbr-zone", "slow-starts", "slow-starts-rtt"}
     recorded = {
