@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -11,12 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from fullpipe._util.flent import data_file
 from fullpipe._util.plain import Tree
 from fullpipe.measurements.schema import Measurement
 
 __all__ = ["write_flent"]
-
-FORMAT_VERSION = 4
 
 Series = dict[str, list[Tree]]
 
@@ -38,39 +35,19 @@ def write_flent(measurements: Sequence[Measurement], path: Path, step_s: float, 
     times = [row["t"] for rows in raw.values() for row in rows]
     begin, end = min(times), max(times)
     grid = np.arange(0.0, end - begin, step_s)
-    moment = str(measurements[0].metadata["t0"])
-    document = {
-        "version": FORMAT_VERSION,
-        "metadata": {
-            "NAME": "tcp_nup",
-            "TITLE": path.name.partition(".")[0],
-            "TIME": moment,
-            "T0": moment,
-            "BATCH_NAME": None,
-            "BATCH_TITLE": None,
-            "BATCH_TIME": None,
-            "BATCH_UUID": None,
-            "LENGTH": end - begin,
-            "TOTAL_LENGTH": end - begin,
-            "STEP_SIZE": step_s,
-            "HOST": "guest",
-            "HOSTS": ["guest"],
-            "LOCAL_HOST": "guest",
-            "REMOTE_HOSTS": {},
-            "IP_VERSION": 4,
-            "FLENT_VERSION": made_from,
-            "DATA_FILENAME": path.name,
-            "TEST_PARAMETERS": {"upload_streams": str(sum(name.startswith("TCP") for name in raw))},
-            "SYSCTLS": {},
-            "EGRESS_INFO": {},
-            "REMOTE_METADATA": {},
-            "SERIES_META": about,
-        },
-        "raw_values": raw,
-        "results": {name: _on_grid(rows, grid + begin) for name, rows in raw.items()},
-        "x_values": grid.tolist(),
+    metadata = {
+        "TITLE": path.name.partition(".")[0],
+        "TIME": str(measurements[0].metadata["t0"]),
+        "LENGTH": end - begin,
+        "STEP_SIZE": step_s,
+        "HOST": "guest",
+        "FLENT_VERSION": made_from,
+        "DATA_FILENAME": path.name,
+        "TEST_PARAMETERS": {"upload_streams": str(sum(name.startswith("TCP") for name in raw))},
+        "SERIES_META": about,
     }
-    path.write_bytes(gzip.compress(json.dumps(document, allow_nan=False).encode(), mtime=0))
+    results = {name: _on_grid(rows, grid + begin) for name, rows in raw.items()}
+    path.write_bytes(data_file(metadata, grid.tolist(), results, raw))
 
 
 def _on_grid(rows: Sequence[Tree], grid: np.typing.NDArray[np.float64]) -> list[float | None]:

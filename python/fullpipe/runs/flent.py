@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 import os
 from datetime import UTC, datetime, timedelta
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe._util.files import staged_file
+from fullpipe._util.flent import data_file
 from fullpipe._util.plain import Tree
 from fullpipe.engine.tables import rows, to_numpy
 from fullpipe.scenario.quantity import Quantity
@@ -30,19 +29,19 @@ START = datetime(2000, 1, 1, 0, 0, 1, tzinfo=UTC)
 TCP_HEADERS = 66
 """Bytes of Ethernet, IPv4, and TCP with timestamps in a data packet, as in captures."""
 
-FORMAT_VERSION, FLENT_VERSION = 4, "2.1.1"
+FLENT_VERSION = "2.1.1"
 
 PING = "Ping (ms) ICMP"
 
 
 def write_flent(result: Result, path: str | os.PathLike[str]) -> None:
     """Writes the series of a result with one series per flow, their sum, and the RTT of an idle flow."""
-    content = json.dumps(_document(result, Path(path)), allow_nan=False).encode()
+    content = _content(result, Path(path))
     with staged_file(path) as stage:
-        stage.write_bytes(gzip.compress(content, mtime=0))
+        stage.write_bytes(content)
 
 
-def _document(result: Result, path: Path) -> Tree:
+def _content(result: Result, path: Path) -> bytes:
     series = result.columns("series")
     flows, at = to_numpy(series["flow"]), to_numpy(series["t_s"]).astype(float)
     grid = np.unique(at)
@@ -91,44 +90,23 @@ def _document(result: Result, path: Path) -> Tree:
         for t, value in zip(grid.tolist(), _known(ping), strict=True)
         if value is not None
     ]
-    return {
-        "metadata": _metadata(result, path, step, len(rates), sorted(columns)),
-        "results": columns,
-        "raw_values": raw,
-        "x_values": grid.tolist(),
-        "version": FORMAT_VERSION,
-    }
+    metadata = _metadata(result, path, step, len(rates), sorted(columns))
+    return data_file(metadata, grid.tolist(), columns, raw)
 
 
 def _metadata(result: Result, path: Path, step: float, count: int, names: list[str]) -> Tree:
-    duration = result.scenario.duration_s
-    moment = START.isoformat(timespec="microseconds").replace("+00:00", "Z")
     about: Tree = {name: {"UNITS": "ms" if name == PING else "Mbits/s"} for name in names}
     for flow in rows(result.columns("flows")):
         about[f"TCP upload::{flow['id'] + 1}"] |= {"CONG_CONTROL": flow["algorithm"]}
     return {
-        "NAME": "tcp_nup",
         "TITLE": str(result.scenario.file or "fullpipe"),
-        "TIME": moment,
-        "T0": moment,
-        "BATCH_NAME": None,
-        "BATCH_TITLE": None,
-        "BATCH_TIME": None,
-        "BATCH_UUID": None,
-        "LENGTH": duration,
-        "TOTAL_LENGTH": duration,
+        "TIME": START.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "LENGTH": result.scenario.duration_s,
         "STEP_SIZE": step,
         "HOST": "fullpipe",
-        "HOSTS": ["fullpipe"],
-        "LOCAL_HOST": "fullpipe",
-        "REMOTE_HOSTS": {},
-        "IP_VERSION": 4,
         "FLENT_VERSION": FLENT_VERSION,
         "DATA_FILENAME": path.name,
         "TEST_PARAMETERS": {"upload_streams": str(count)},
-        "SYSCTLS": {},
-        "EGRESS_INFO": {},
-        "REMOTE_METADATA": {},
         "NOTE": f"simulated by fullpipe, seed {result.scenario.seed}",
         "SERIES_META": about,
     }
