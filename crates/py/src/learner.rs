@@ -55,15 +55,32 @@ pub const NAMES: [&str; 43] = [
     "steps",
 ];
 
-const SET_RATE: usize = 36;
-const SET_WINDOW: usize = 37;
-const ACTION: usize = 38;
-const REWARD: usize = 39;
-const TERMINATED: usize = 40;
-const TRUNCATED: usize = 41;
-const STEPS: usize = 42;
-const CWND: usize = 12;
-const SRTT: usize = 16;
+const CWND: usize = place("cwnd");
+const SRTT: usize = place("srtt_s");
+const SET_RATE: usize = place("set_rate_bps");
+const SET_WINDOW: usize = place("set_window");
+const ACTION: usize = place("action");
+const REWARD: usize = place("reward");
+const TERMINATED: usize = place("is_terminated");
+const TRUNCATED: usize = place("is_truncated");
+const STEPS: usize = place("steps");
+
+/// Place of a measurement in a row.
+const fn place(name: &str) -> usize {
+    let mut place = 0;
+    while !are_equal(NAMES[place].as_bytes(), name.as_bytes()) {
+        place += 1;
+    }
+    place
+}
+
+const fn are_equal(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
 
 /// Window, and packets per round trip, before the first action (RFC 6928).
 const FIRST_WINDOW: f64 = 10.0;

@@ -136,7 +136,8 @@ class Core:
         """Begins an episode: until the first RTT sample, with the scenario's initial window, and then two intervals."""
         scenario = self.distribution.sample(seed)
         scenario, numbers = numbered(scenario.replace(series_interval="off"))
-        capacity = _capacity(scenario)
+        tree, bits = scenario.to_dict(), packet_bits(scenario)
+        capacity = _capacity(tree)
         if self.reward in NEEDING_CAPACITY and math.isnan(capacity[0][1]):
             raise ScenarioError("links", "this reward requires links with a rate, not with a trace", scenario.file)
         share = None
@@ -145,13 +146,13 @@ class Core:
             share = low + (high - low) * Distribution.stream(seed, "start").random()
         facts = {
             "duration_ns": round(scenario.duration_s * 1e9),
-            "packet_bits": packet_bits(scenario),
+            "packet_bits": bits,
             "capacity": capacity,
-            "base_rtt_s": _base_rtt_s(scenario),
-            "flows": float(sum(int(group.get("count", 1)) for group in scenario.to_dict()["flows"])),
-            "sizes": [_size(group, packet_bits(scenario)) for group in _groups(scenario)],
+            "base_rtt_s": _base_rtt_s(tree),
+            "flows": float(sum(int(group.get("count", 1)) for group in tree["flows"])),
+            "sizes": [_size(group, bits) for group in _groups(tree)],
             "numbers": list(numbers),
-            "links": len(scenario.to_dict()["links"]),
+            "links": len(tree["links"]),
             "start_bps": None if share is None else share * capacity[0][1],
         }
         with self._named(scenario):
@@ -278,10 +279,10 @@ def _interval(text: str) -> tuple[float | None, float]:
     )
 
 
-def _capacity(scenario: Scenario) -> list[tuple[int, float]]:
+def _capacity(scenario: Tree) -> list[tuple[int, float]]:
     """Times in nanoseconds, and the rate of the slowest link from then on; NaN if a link has a trace."""
     changes: dict[int, dict[str, float]] = {0: {}}
-    for link in scenario.to_dict()["links"]:
+    for link in scenario["links"]:
         rate = Quantity.parse(link.get("rate"))
         changes[0][link["name"]] = math.nan if rate is None or "trace" in link else rate.value
         for change in link.get("schedule", []):
@@ -296,9 +297,9 @@ def _capacity(scenario: Scenario) -> list[tuple[int, float]]:
     return found
 
 
-def _base_rtt_s(scenario: Scenario) -> float:
+def _base_rtt_s(scenario: Tree) -> float:
     """Twice the delay of the links of the learner's path."""
-    links = {link["name"]: link for link in scenario.to_dict()["links"]}
+    links = {link["name"]: link for link in scenario["links"]}
     path = _groups(scenario)[0].get("path", list(links))
     delays = [Quantity.parse(links[name].get("delay")) for name in path if name in links]
     return 2 * sum(0.0 if delay is None else delay.value for delay in delays)
@@ -312,20 +313,20 @@ def _size(group: Tree, bits: float) -> float:
     return math.ceil(8 * given.value / bits) if given.base == "bytes" else given.value
 
 
-def _groups(scenario: Scenario) -> list[Tree]:
+def _groups(scenario: Tree) -> list[Tree]:
     """Groups of flows that are controlled from outside."""
-    groups: list[Tree] = scenario.to_dict().get("flows", [])
+    groups: list[Tree] = scenario.get("flows", [])
     return [group for group in groups if is_external(group["algorithm"])]
 
 
 def _has_base(scenario: Scenario) -> bool:
     """Whether a base algorithm sets the window between the actions."""
-    tables = [group["algorithm"] for group in _groups(scenario)]
+    tables = [group["algorithm"] for group in _groups(scenario.to_dict())]
     return any(isinstance(what, Mapping) and what.get("base", "none") != "none" for what in tables)
 
 
 def _learners(scenario: Scenario, several: bool) -> list[str]:
-    groups = _groups(scenario)
+    groups = _groups(scenario.to_dict())
     names = [
         group.get("name", EXTERNAL) + (f"/{i + 1}" if group.get("count", 1) > 1 else "")
         for group in groups
