@@ -116,8 +116,8 @@ def test_the_first_models_are_ranked_again_by_more_runs(monkeypatch: pytest.Monk
     for place, fit in enumerate(fits):
         fit.distance = 10.0 + place
 
-    def distances(models: list[tuple[Candidate, Params]]) -> list[float]:
-        assert (len(models), work.search.seeds) == (8, RANKING_SEEDS)
+    def distances(models: list[tuple[Candidate, Params]], seeds: tuple[int, ...]) -> list[float]:
+        assert (len(models), seeds) == (8, RANKING_SEEDS)
         return [20.0 if model.cross_flows == 1 else 11.0 + model.cross_flows for model, _ in models]
 
     monkeypatch.setattr(work.search, "distances", distances)

@@ -142,6 +142,7 @@ class Best:
     fit: Fit
     verdict: Verdict
     runs: list[Simulated]
+    seeds: Sequence[int]
 
 
 class Work:
@@ -206,8 +207,7 @@ class Work:
         """Fits, best first. The first ones get distances from more runs: three are too few for a variance."""
         rest = sorted(fits, key=lambda each: each.distance)
         first = [each for each in rest[:RANKED] if math.isfinite(each.distance)]
-        self.search.seeds = RANKING_SEEDS
-        distances = self.search.distances([(each.candidate, each.best) for each in first])
+        distances = self.search.distances([(each.candidate, each.best) for each in first], RANKING_SEEDS)
         for fit, distance in zip(first, distances, strict=True):
             fit.distance = distance
         return sorted(first, key=lambda each: each.distance) + rest[len(first) :]
@@ -234,7 +234,7 @@ class Work:
         (runs,) = simulate([(fit.candidate, fit.best)], self.seen, seeds, self.search.runner, shifted=shifted)
         metrics = [each for run in runs for each in run.metrics]
         verdict = judge(self.search.measured, metrics, self.seen.span_s, varies=bool(fit.candidate.cross))
-        return Best(fit, verdict, runs)
+        return Best(fit, verdict, runs, seeds)
 
     def impaired(self, best: Best) -> list[Best]:
         """Models with random loss, a policer, or a rate change that explain the measurement as well.
@@ -298,7 +298,7 @@ class Work:
         }
         rows: list[Tree] = [
             {"model": "best", "seed": seed, **run.metrics[0].values}
-            for seed, run in zip(CROSS_VERDICT_SEEDS, best.runs, strict=False)
+            for seed, run in zip(best.seeds, best.runs, strict=True)
         ]
         overlay = Overlay(seen.trace, [run.trace for run in best.runs], seen.interval_s)
         return Explanation(kept, table_of(rows, ("model",)), overlay, self.measurement)

@@ -212,10 +212,10 @@ class Search:
     seeds: Sequence[int] = SEEDS
     evaluations: int = 0
 
-    def distances(self, models: Sequence[tuple[Candidate, Params]]) -> list[float]:
-        """Distances of models."""
+    def distances(self, models: Sequence[tuple[Candidate, Params]], seeds: Sequence[int] | None = None) -> list[float]:
+        """Distances of models, with the search's seeds or others."""
         self.evaluations += len(models)
-        found = simulate(models, self.seen, self.seeds, self.runner)
+        found = simulate(models, self.seen, seeds or self.seeds, self.runner)
         return [
             distance(self.measured, [each.metrics[0] for each in runs], varies=bool(candidate.cross), compares=True)
             for (candidate, _), runs in zip(models, found, strict=True)
