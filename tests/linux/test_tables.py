@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from fullpipe import Scenario
+from fullpipe._util.plain import Tree
 from fullpipe.linux.plan import Plan
 from fullpipe.linux.report import to_tables
 
@@ -23,17 +24,24 @@ l 10000000000 1 0 0 0 0 0
 """
 
 
-def test_rates_are_over_a_flows_life_in_the_window() -> None:
-    # Payload of 1000 bytes, 1066 on the wire. From 1 to 10 s: flow 0 has 2 MB acknowledged and ends at 6 s, flow 1
-    # begins at 5 s and has 2.5 MB, flow 2 is over when the window begins.
+def tables_of(lines: str, *flows: Tree) -> Tree:
+    """Tables of a guest's lines, for 10 s with a warm-up of 1 s over one link."""
     scenario = Scenario(
         duration="10 s",
         warmup="1 s",
         packet_size=1066,
         links=[{"name": "l", "rate": "8 Mbit/s", "delay": "10 ms", "buffer": "10 packets"}],
-        flows=[{"algorithm": "reno"}, {"algorithm": "reno", "start": "5 s"}, {"algorithm": "reno", "size": "1 packet"}],
+        flows=list(flows),
     )
-    tables = to_tables(Plan.of(scenario), LINES.splitlines())
+    return to_tables(Plan.of(scenario), lines.splitlines())
+
+
+def test_rates_are_over_a_flows_life_in_the_window() -> None:
+    # Payload of 1000 bytes, 1066 on the wire. From 1 to 10 s: flow 0 has 2 MB acknowledged and ends at 6 s, flow 1
+    # begins at 5 s and has 2.5 MB, flow 2 is over when the window begins.
+    tables = tables_of(
+        LINES, {"algorithm": "reno"}, {"algorithm": "reno", "start": "5 s"}, {"algorithm": "reno", "size": "1 packet"}
+    )
     flows = tables["flows"]
     assert flows["active_s"] == [5, 5, 0]
     first, second, third = flows["goodput_bps"]
@@ -80,14 +88,8 @@ q 9900000000 0 3
 def test_each_response_is_a_transfer() -> None:
     # Of 0.4 and 0.6 s in the window; the first ended in the warm-up, and the last is under way. The third has what the
     # samples at 3 and 4 s show: two retransmissions and a timeout.
-    scenario = Scenario(
-        duration="10 s",
-        warmup="1 s",
-        packet_size=1066,
-        links=[{"name": "l", "rate": "8 Mbit/s", "delay": "10 ms", "buffer": "10 packets"}],
-        flows=[{"algorithm": "reno", "idle": "linux", "source": {"requests": "1 s", "size": "3 kB"}}],
-    )
-    tables = to_tables(Plan.of(scenario), REQUESTS.splitlines())
+    flow = {"algorithm": "reno", "idle": "linux", "source": {"requests": "1 s", "size": "3 kB"}}
+    tables = tables_of(REQUESTS, flow)
     assert math.isclose(tables["flows"]["request_completion_s"][0], 0.5)
     transfers = tables["transfers"]
     assert transfers["start_s"] == [0.5, 2.1, 3.3, 9.9]
