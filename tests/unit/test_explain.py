@@ -106,6 +106,48 @@ def test_a_distant_model_explains_nothing() -> None:
     assert not judge(metrics(100), [metrics(99), *[metrics(106)] * 8], 8.0).explained
 
 
+def test_variation_of_goodput_is_that_of_windows_of_a_second() -> None:
+    """After the first eighth (5 s of 40), seconds with 900 and 1100 bytes: 10 % off their mean."""
+    at = np.arange(41.0)
+    acked = np.cumsum([0.0] + [5000.0] * 5 + [900.0, 1100.0] * 17 + [900.0])
+    trace = Trace(at, acked, at, at + 1, at, at)
+    assert metrics_of(trace, 0.0, 40.0, varying_s=1.0).values["goodput_variation"] == pytest.approx(0.1, rel=0.01)
+    assert "goodput_variation" not in metrics_of(trace, 0.0, 40.0, varying_s=5.0).values  # six windows
+    assert "goodput_variation" not in metrics_of(trace, 0.0, 40.0).values
+
+
+def test_bytes_of_whole_writes_have_no_variation() -> None:
+    found = measured()
+    assert observe(found, "x").varying_s == 1.0
+    assert observe(replace(found, metadata={**found.metadata, "format": "iperf3"}), "x").varying_s is None
+
+
+def test_variation_tests_a_model_and_is_no_part_of_its_distance() -> None:
+    def varying(variation: float) -> Metrics:
+        found = metrics(100)
+        found.values["goodput_variation"] = variation
+        return found
+
+    runs = [varying(0.08), varying(0.18)]  # 0.1 and 0.2 with the offset
+    for variation, inside in (
+        (0.2 * math.exp(0.34), True),
+        (0.2 * math.exp(0.36), False),
+        (0.1 * math.exp(-0.36), False),
+    ):
+        found = judge(varying(variation - 0.02), runs, 8.0)
+        assert found.explained is inside
+        assert found.distance == 0
+
+
+def test_a_model_whose_runs_differ_widely_explains_nothing() -> None:
+    """Its band has nearly every value. The 10th and 90th percentiles of eleven runs are the second and the tenth."""
+    for most, explained in ((199, True), (201, False)):
+        runs = [metrics(each) for each in (10, 100, *[140] * 7, most, 1000)]
+        found = judge(metrics(140), runs, 8.0, varies=True)
+        assert found.spread == pytest.approx(most / 100)
+        assert found.explained is explained
+
+
 def test_the_first_models_are_ranked_again_by_more_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work(["x"], measured(), Runner(RunOptions(1, None, None, None, None), None), 10.0, None)
     fits = [

@@ -29,7 +29,7 @@ from fullpipe.experiments.explain.fit import (
     halve,
     profile,
 )
-from fullpipe.experiments.explain.objective import MOST_J, Verdict, judge
+from fullpipe.experiments.explain.objective import MOST_J, SIGMAS, Verdict, judge
 from fullpipe.experiments.explain.observation import Observation, metrics_of, observe
 from fullpipe.experiments.explain.path import LINK, Candidate, Params, Simulated, scenario_of, simulate
 from fullpipe.measurements import Measurement, join, read
@@ -161,7 +161,9 @@ class Work:
         if self.first.params.rate_bps * seen.span_s > MOST_BITS:
             seen = seen.until(MOST_BITS / self.first.params.rate_bps)
         self.seen: Observation = seen
-        measured = metrics_of(seen.trace, seen.begin_s, seen.span_s, has_samples=seen.has_samples)
+        measured = metrics_of(
+            seen.trace, seen.begin_s, seen.span_s, has_samples=seen.has_samples, varying_s=seen.varying_s
+        )
         if seen.has_handshake and seen.least_rtt_s is not None:
             measured.values["min_rtt_s"] = seen.least_rtt_s
         if seen.capacity_bps is not None:
@@ -265,7 +267,7 @@ class Work:
         """The result."""
         seen, verdict, params = self.seen, best.verdict, best.fit.best
         limited = seen.limited > MOST_LIMITED
-        few = len(verdict.metrics) < 3
+        few = sum(each.id in SIGMAS for each in verdict.metrics) < 3
         explained = verdict.explained and not limited and not few
         scenario = scenario_of(best.fit.candidate, params, seen)
         kept: Tree = {
@@ -288,6 +290,7 @@ class Work:
             ],
             "windows": [{**each.__dict__, "inside": each.inside} for each in verdict.windows],
             "distance": verdict.distance,
+            "spread": verdict.spread,
             "hint": self.hint(explained, limited, few, impaired),
             "not_determined": self.not_determined(best, fits, ranges, impaired if explained else ()),
             "buffer_packets": max(1, round(params.buffer_packets)) if best.fit.candidate.has_buffer else None,

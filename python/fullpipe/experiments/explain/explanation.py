@@ -11,6 +11,7 @@ import numpy as np
 from fullpipe import _core
 from fullpipe._util.display import Shown
 from fullpipe._util.plain import Table, Tree
+from fullpipe.experiments.explain.objective import MOST_SPREAD
 from fullpipe.metrics import axis, metric
 from fullpipe.runs.results import Results
 from fullpipe.scenario import Scenario
@@ -116,6 +117,8 @@ class Explanation(Results):
                 return f"{_side(each)} from {each['from_s']:.1f} s on."
         if wrong:
             return f"{_side(wrong[0])}."
+        if self._kept["spread"] > MOST_SPREAD:
+            return f"runs of the best model have goodputs that differ by a factor of {self._kept['spread']:.1f}."
         return f"the distance of the best model is {self._kept['distance']:.0f}, and the limit is 20."
 
     def to_toml(self) -> str:

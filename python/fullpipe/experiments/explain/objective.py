@@ -14,7 +14,7 @@ import numpy as np
 
 from fullpipe.experiments.explain.observation import Metrics, Values
 
-__all__ = ["MOST_J", "Judged", "Verdict", "Window", "distance", "judge"]
+__all__ = ["MOST_J", "MOST_SPREAD", "SIGMAS", "Judged", "Verdict", "Window", "distance", "judge"]
 
 SIGMAS = {
     "goodput_bps": 0.01,
@@ -47,19 +47,33 @@ TOLERANCES = {
     "mean_queue_packets": 0.08,
     "dropped_packets": 0.35,
     "fast_recoveries": 0.35,
+    "goodput_variation": 0.35,
 }
-"""Width of the band of each metric beyond the simulated runs, as a logarithm."""
+"""Width of the band of each metric beyond the simulated runs, as a logarithm. One that is not in `SIGMAS` is no part of
+the distance: no fit made it equal, so it tests the model that was found. A flow beside another one can have the means
+and percentiles of a policer or of random loss, but varies more than the first and less than the second.
+"""
 
 WINDOW_TOLERANCES = {"goodput_bps": 0.05, "mean_rtt_s": 0.06}
 
-OFFSETS = {"retransmits": 5.0, "ce": 5.0, "mean_queue_packets": 5.0, "dropped_packets": 5.0, "fast_recoveries": 5.0}
-"""Added to counts before their logarithm is taken: 0 and 1 differ little."""
+OFFSETS = {
+    "retransmits": 5.0,
+    "ce": 5.0,
+    "mean_queue_packets": 5.0,
+    "dropped_packets": 5.0,
+    "fast_recoveries": 5.0,
+    "goodput_variation": 0.02,
+}
+"""Added to counts before their logarithm is taken: 0 and 1 differ little. Nor do variations of 0 and 1 %."""
 
 MOST_J = 20.0
 """Distance from which a model explains nothing."""
 
 MOST_OUTSIDE = 1
 """Values of windows 2 to 8 that may be outside."""
+
+MOST_SPREAD, SPREAD_PERCENTILES = 2.0, (10, 90)
+"""Ratio of these percentiles of the runs' goodput above which a model explains nothing: its band has all values."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +110,19 @@ class Window(Band):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Comparison of a measurement with a model."""
+    """Comparison of a measurement with a model.
+
+    Attributes:
+        metrics: Metrics with their bands.
+        windows: Those of the windows.
+        distance: Distance of the model from the measurement.
+        spread: Ratio of the 90th to the 10th percentile of the runs' goodput.
+    """
 
     metrics: list[Judged]
     windows: list[Window]
     distance: float
+    spread: float = 1.0
 
     @property
     def outside(self) -> list[Window]:
@@ -111,7 +133,7 @@ class Verdict:
     def explained(self) -> bool:
         """Whether the model explains the measurement."""
         inside = all(each.inside for each in self.metrics)
-        return inside and len(self.outside) <= MOST_OUTSIDE and self.distance <= MOST_J
+        return inside and len(self.outside) <= MOST_OUTSIDE and self.distance <= MOST_J and self.spread <= MOST_SPREAD
 
 
 def distance(measured: Metrics, simulated: Sequence[Metrics], *, varies: bool = False, compares: bool = False) -> float:
@@ -125,9 +147,10 @@ def distance(measured: Metrics, simulated: Sequence[Metrics], *, varies: bool = 
             larger variance. It is no part of the distance from the measurement: the true model has it too.
     """
     total = 0.0
-    for name, value in measured.values.items():
-        differences = np.array([_log(name, each.values.get(name, 0.0)) - _log(name, value) for each in simulated])
-        total += float(_squared(differences, SIGMAS[name], varies, compares))
+    for name, sigma in SIGMAS.items():
+        if (value := measured.values.get(name)) is not None:
+            differences = np.array([_log(name, each.values.get(name, 0.0)) - _log(name, value) for each in simulated])
+            total += float(_squared(differences, sigma, varies, compares))
     for _, own, others in _windows(measured, simulated):
         if len(own) and len(others) == len(simulated):
             logs = np.array([_logs(np.sort(each)) for each in others]) - _logs(np.sort(own))
@@ -161,7 +184,8 @@ def judge(measured: Metrics, simulated: Sequence[Metrics], span_s: float, *, var
             some = [float(each[i]) for each in others]
             low, high = min(some) / factor, max(some) * factor
             windows.append(Window(float(value), low, high, i * width, (i + 1) * width, metric))
-    return Verdict(judged, windows, distance(measured, simulated, varies=varies))
+    low, high = np.percentile([each.values["goodput_bps"] for each in simulated], SPREAD_PERCENTILES)
+    return Verdict(judged, windows, distance(measured, simulated, varies=varies), float(high / max(low, 1.0)))
 
 
 def _windows(measured: Metrics, simulated: Sequence[Metrics]) -> list[tuple[str, Values, list[Values]]]:

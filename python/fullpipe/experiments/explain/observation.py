@@ -23,6 +23,9 @@ WINDOWS = 8
 LEAST_SAMPLES = 16
 """Samples that a fit requires, at least."""
 
+VARYING_S, LEAST_VARYING, ROWS_VARYING = 1.0, 8, 5
+"""Shortest window of the variation of goodput, least number of windows, and least number of rows in each."""
+
 START_S = 2.0
 """A flow whose first sample has less data than this time of its goodput is observed from its start."""
 
@@ -110,6 +113,7 @@ class Observation:
         has_handshake: Whether that minimum includes the handshake, when the queue was empty.
         limited: Fraction of the samples in which the application or the receiver limited the flow.
         capacity_bps: Rate of the link by the spacing of ACKs, with headers; None where it does not show.
+        varying_s: Width of the windows between which goodput varies; None where bytes are not those acknowledged.
     """
 
     trace: Trace
@@ -128,6 +132,7 @@ class Observation:
     has_handshake: bool
     limited: float
     capacity_bps: float | None = None
+    varying_s: float | None = None
 
     @property
     def packet(self) -> int:
@@ -193,11 +198,14 @@ def _observation(flow: Tree, rows: list[Tree], known: list[Tree], measurement: M
     trace = Trace(acked_at, acked, rtt_at, rtt, flight_at, in_flight, *counts, queue, drops, episodes)
     header = flow["header_bytes"] or (HEADERS if flow["mss_bytes"] is None else max(40, MTU - mss))
     limited = [row["limited"] in ("app", "rwnd", "sndbuf") for row in known]
+    interval_s = float(np.median(np.diff(acked_at)))
+    # iperf3 counts whole writes to the socket.
+    has_acked = measurement.metadata["format"] != "iperf3"
     return Observation(
         trace,
         first - start,
         end - first,
-        float(np.median(np.diff(acked_at))),
+        interval_s,
         mss,
         header,
         "quic" if flow["protocol"] == "quic" else "linux",
@@ -210,10 +218,13 @@ def _observation(flow: Tree, rows: list[Tree], known: list[Tree], measurement: M
         has_handshake=from_start and any(row["min_rtt_s"] for row in rows),
         limited=sum(limited) / len(limited),
         capacity_bps=_capacity(rows, (mss + header) / mss) if has_samples else None,
+        varying_s=max(VARYING_S, ROWS_VARYING * interval_s) if has_acked else None,
     )
 
 
-def metrics_of(trace: Trace, begin_s: float, span_s: float, *, has_samples: bool = True) -> Metrics:
+def metrics_of(
+    trace: Trace, begin_s: float, span_s: float, *, has_samples: bool = True, varying_s: float | None = None
+) -> Metrics:
     """Metrics of a trace.
 
     Args:
@@ -221,11 +232,13 @@ def metrics_of(trace: Trace, begin_s: float, span_s: float, *, has_samples: bool
         begin_s: Begin of the time that counts.
         span_s: Its length.
         has_samples: Whether RTTs are samples; a minimum of smoothed ones says nothing.
+        varying_s: Width of the windows of the variation of goodput; None for no such metric.
     """
     edges = np.linspace(begin_s, begin_s + span_s, WINDOWS + 1)
     at_edges = np.interp(edges, trace.acked_at, trace.acked)
     goodput = 8 * np.diff(at_edges) / np.diff(edges)
     values = {"goodput_bps": float(8 * (at_edges[-1] - at_edges[0]) / span_s)}
+    values |= _variation(trace, begin_s, span_s, varying_s) if varying_s else {}
     windows: Values = np.empty(0)
     if len(trace.rtt) >= LEAST_SAMPLES:
         if has_samples:
@@ -244,6 +257,15 @@ def metrics_of(trace: Trace, begin_s: float, span_s: float, *, has_samples: bool
     ):
         values |= {} if value is None else {name: value}
     return Metrics(values, goodput, windows)
+
+
+def _variation(trace: Trace, begin_s: float, span_s: float, width_s: float) -> dict[str, float]:
+    """Standard deviation of the goodput of short windows over their mean, without the start of the flow (window 1)."""
+    edges = np.arange(begin_s + span_s / WINDOWS, begin_s + span_s, width_s)
+    sizes = np.diff(np.interp(edges, trace.acked_at, trace.acked))
+    if len(sizes) < LEAST_VARYING or not sizes.any():
+        return {}
+    return {"goodput_variation": float(np.std(sizes) / np.mean(sizes))}
 
 
 def _means(at: Values, values: Values, edges: Values) -> Values:

@@ -240,7 +240,7 @@ def _sampled(trace: Trace, seen: Observation, offset_s: float, duration_s: float
         drops=None if want.drops is None else (trace.drops or 0.0) * part,
         episodes=None if want.episodes is None else (trace.episodes or 0.0) * part,
     )
-    return metrics_of(sampled, seen.begin_s, seen.span_s, has_samples=seen.has_samples)
+    return metrics_of(sampled, seen.begin_s, seen.span_s, has_samples=seen.has_samples, varying_s=seen.varying_s)
 
 
 COLUMNS = ("t_s", "goodput_bps", "rtt_s", "in_flight_packets", "cwnd_packets")
