@@ -63,15 +63,16 @@ def sources(used: Iterable[tuple[str, str]], reports: Path = REPORTS) -> Iterato
     """Sentences that name the build of each record, one for each record and build.
 
     Args:
-        used: Pairs of a record and the part of it that is shown.
+        used: Pairs of a record and the part of it that is shown; with `WHOLE`, all parts that have an entry.
         reports: Directory of the records.
     """
     known = _known(reports)
     shown: dict[str, dict[str, list[str]]] = {}
     for record, part in sorted(set(used)):
         made = known[record]
-        sentence = _sentence(made.get(part) or made[WHOLE])
-        shown.setdefault(record, {}).setdefault(sentence, []).append(part)
+        for each in sorted(made) if part == WHOLE else [part]:
+            sentence = _sentence(made.get(each) or made[WHOLE])
+            shown.setdefault(record, {}).setdefault(sentence, []).append(each)
     for record, builds in shown.items():
         for sentence, parts in builds.items():
             named = f" ({', '.join(f'`{part}`' for part in parts if part != WHOLE)})" if len(builds) > 1 else ""

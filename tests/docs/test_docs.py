@@ -362,6 +362,16 @@ def test_builds_of_a_record_are_named_part_by_part_where_they_differ(tmp_path: P
     ]
 
 
+def test_a_record_that_was_measured_row_by_row_has_the_builds_of_its_rows(tmp_path: Path) -> None:
+    first, then = ({"version": "0.1.0", "build": f"commit {name}", "day": "2026-01-02"} for name in ("1a", "2b"))
+    (tmp_path / "builds.json").write_text(json.dumps({"linux-queues.json": {"codel": first, "pie": then, "red": then}}))
+    again = "`make records-linux`"
+    assert list(records.sources([("linux-queues.json", records.WHOLE)], tmp_path)) == [
+        f"`reports/linux-queues.json` (`codel`): fullpipe 0.1.0, commit 1a, 2026-01-02; {again}",
+        f"`reports/linux-queues.json` (`pie`, `red`): fullpipe 0.1.0, commit 2b, 2026-01-02; {again}",
+    ]
+
+
 def test_a_record_that_is_measured_again_gets_this_build(tmp_path: Path) -> None:
     (tmp_path / "builds.json").write_text(json.dumps({"trials.json": {"": {"build": "old"}}, "quic.json": {"": {}}}))
     records.note("trials.json", ["copa"], tmp_path)
