@@ -45,6 +45,19 @@ def test_bad_bounds_name_the_knob_and_the_limits(bounds: dict[str, str], said: s
         Space.of(bounds)
 
 
+@pytest.mark.parametrize("bounds", [{}, {"rtt_drop": "0.5..10 ms", "loss": "0.01", "buffer": "16 BDP", "late": "0"}])
+def test_texts_of_the_bounds_give_the_same_space(bounds: dict[str, str]) -> None:
+    space = Space.of(bounds)
+    texts = space.texts()
+    again = Space.of({**{knob.id: f"{knob.plain:g}" for knob in KNOBS if knob.plain == 0}, **texts})
+    assert [(knob.id, knob.high, knob.is_extra) for knob in again.free] == [
+        (knob.id, knob.high, knob.is_extra) for knob in space.free
+    ]
+    assert texts["rate"] == "1..200 Mbit/s"
+    assert texts["period"] == "2..20 s"
+    assert (texts["loss"], texts.get("late")) == (("0.01", None) if bounds else ("0..0.01", "0..30 s"))
+
+
 def test_values_cover_the_bounds() -> None:
     for knob in KNOBS:
         if knob.low < knob.high:
@@ -254,6 +267,18 @@ def test_the_optimizer_takes_any_number_of_dimensions(dimensions: int) -> None:
     assert seen == [dimensions] * 90
 
 
+def test_the_first_points_cover_each_dimension_over_all_subspaces() -> None:
+    """Of 64 points in nine or more subspaces, no tenth of the first dimension, which all of them have, is empty."""
+    seen: list[float] = []
+
+    def answer(points: object, _seeds: int) -> list[tuple[bool, float]]:
+        seen.extend(point[0] for point in points)  # type: ignore[attr-defined]
+        return [(True, 0.0) for _ in points]  # type: ignore[attr-defined]
+
+    maximize(answer, 9, [(i,) for i in range(1, 9)], 160, lambda _: False)
+    assert {int(10 * x) for x in seen[:64]} == set(range(10))
+
+
 def test_the_optimizer_asks_one_point_of_extras_alone() -> None:
     """A subspace has a dimension at least."""
     seen: list[tuple[float | None, ...]] = []
@@ -295,6 +320,9 @@ def test_promising_sets_are_the_worst_ones_and_those_with_few_causes() -> None:
     values = {"abc": 0.9, "ab": 0.8, "ac": 0.7, "bc": 0.6, "bd": 0.5, "": 0.4, "a": 0.3, "b": 0.2, "c": 0.1, "d": 0.0}
     ranked = {frozenset(causes): Ranked(value, []) for causes, value in values.items()}
     assert ["".join(sorted(causes)) for causes in promising(ranked)] == ["abc", "ab", "ac", "bc", "", "a", "b", "c"]
+    ranked[frozenset("a")] = Ranked(1.0, [])
+    found = ["".join(sorted(causes)) for causes in promising(ranked)]
+    assert found == ["a", "abc", "ab", "ac", "", "b", "c", "d"], "a set of both halves counts once"
 
 
 def test_the_selected_networks_are_findings_of_their_own() -> None:

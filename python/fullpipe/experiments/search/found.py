@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
@@ -12,7 +13,7 @@ from fullpipe._util.display import Shown
 from fullpipe._util.files import readable
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.plain import Table
-from fullpipe.experiments.search.space import KNOBS, Point
+from fullpipe.experiments.search.space import KNOBS, SCALES, Point
 from fullpipe.runs.engines import run
 from fullpipe.runs.results import Results
 from fullpipe.scenario import Scenario
@@ -67,6 +68,9 @@ class Search(Results):
         findings: The worst network, and others that show the weakness by other knobs; empty if no network was feasible.
         threshold: The threshold.
         seeds: Number of fresh seeds.
+        seed: Seed of the search's own choices.
+        beyond_standard: Whether the harm of a standard is subtracted.
+        bounds: Bounds of the search by knob; knobs that are not listed had their plain value.
         evaluations: Networks that were measured.
         path: Number of evaluations and best value, each time that the search found a better one.
     """
@@ -83,6 +87,9 @@ class Search(Results):
         )
         self.threshold: float | None = kept["threshold"]
         self.seeds: int = kept["seeds"]
+        self.seed: int = kept["seed"]
+        self.beyond_standard: bool = kept["beyond_standard"]
+        self.bounds: Mapping[str, str] = kept["bounds"]
         self.evaluations: int = kept["evaluations"]
         self.path: Sequence[Sequence[float]] = kept["path"]
 
@@ -124,6 +131,9 @@ class Search(Results):
             "found": self.found,
             "threshold": self.threshold,
             "seeds": self.seeds,
+            "seed": self.seed,
+            "beyond_standard": self.beyond_standard,
+            "bounds": dict(self.bounds),
             "evaluations": self.evaluations,
             "knobs": dict(self.knobs),
             "scenario": None if self.scenario is None else self.scenario.to_dict(),
@@ -143,8 +153,11 @@ class Search(Results):
             return "# No network was feasible.\n"
         finding = self.findings[number - 1]
         half = 0.0 if finding.ci95 is None else finding.ci95
+        more = " --beyond-standard" if self.beyond_standard else ""
+        bounds = ", ".join(f"{name}={text}" for name, text in self.bounds.items())
         lines = [
-            f"fullpipe search {self.tested} --against {self.against} --maximize {self.metric}",
+            f"fullpipe search {self.tested} --against {self.against} --maximize {self.metric}{more} --seed {self.seed}",
+            *wrap(f"within {bounds} ({self.evaluations} networks measured)", COMMENT),
             f"{self.metric} = {finding.value:.4g} +- {half:.2g} (95 % confidence interval, {self.seeds} seeds)",
             f"fullpipe {_core.VERSION}",
         ]
@@ -202,8 +215,8 @@ class Search(Results):
         return f"<Search of {self.tested}: {self.metric} = {self.value}>"
 
 
+COMMENT = 120
+"""Length of a comment line."""
+
 PLOTTED_SEED = 1001
 """Seed of the run in a plot: the first of the fresh ones."""
-
-SCALES = {"bit/s": (1e-6, " Mbit/s"), "s": (1e3, " ms"), "BDP": (1.0, " BDP"), "": (1.0, "")}
-"""Factor and unit in tables, by a knob's unit."""

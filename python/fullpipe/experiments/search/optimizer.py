@@ -81,10 +81,9 @@ def maximize(
     except ModuleNotFoundError:
         raise InputError("search requires cma: pip install 'fullpipe[search]'") from None
     random = numpy.random.default_rng(seed)
-    shift = random.random(dimensions)
     best: dict[Subspace, tuple[Fitness, Place]] = {}
     first = max(1, int(FIRST * evaluations))
-    places = _sequence(_schedule(dimensions, extras, random), dimensions, shift)
+    places = _sequence(_schedule(dimensions, extras, random), dimensions, random)
     asked = 0
     while asked < first and not is_over(FIRST):
         batch = [next(places) for _ in range(min(BATCH, first - asked))]
@@ -174,13 +173,16 @@ def _schedule(dimensions: int, extras: Sequence[Subspace], random: Any) -> list[
     return [tuple(sorted(base.union(*chosen))) for chosen in sets if base or chosen]
 
 
-def _sequence(schedule: Sequence[Subspace], dimensions: int, shift: Sequence[float]) -> Iterator[Place]:
-    """Points of Halton's sequence in each subspace, one after another."""
+def _sequence(schedule: Sequence[Subspace], dimensions: int, random: Any) -> Iterator[Place]:
+    """Points of Halton's sequence in each subspace, one after another. Each subspace has a shift of its own: with an
+    equal one, dimensions that all subspaces have would take the same few values in each.
+    """
+    shifts = {subspace: [float(x) for x in random.random(dimensions)] for subspace in dict.fromkeys(schedule)}
     counts: dict[Subspace, int] = {}
     for subspace in cycle(schedule):
         number = counts[subspace] = counts.get(subspace, 0) + 1
         values = {
-            i: (_radical_inverse(number, prime) + float(shift[i])) % 1
+            i: (_radical_inverse(number, prime) + shifts[subspace][i]) % 1
             for i, prime in zip(subspace, PRIMES, strict=False)
         }
         yield tuple(values.get(i) for i in range(dimensions))

@@ -134,8 +134,8 @@ def search(
         check_free(out)
     with kept_runs(out) as store:
         runner = Runner(RunOptions(workers, memory, stop, None, dask), store)
-        work = Work(objective, space, runner, budget_s, evaluations, progress)
-        result = work.search(seed, objective.threshold if threshold is None else threshold)
+        work = Work(objective, space, runner, budget_s, evaluations, progress, seed)
+        result = work.search(objective.threshold if threshold is None else threshold)
         if out is not None:
             result.save(out)
     return result
@@ -164,7 +164,7 @@ def promising(ranked: Mapping[Causes, Ranked]) -> list[Causes]:
     """Sets of causes whose networks get more seeds: half by their worst values, the others with few causes first."""
     worst = sorted(ranked, key=lambda causes: -ranked[causes].worst)
     few = sorted(worst, key=lambda causes: len(causes) > 1)
-    return list(dict.fromkeys([*worst[: MOST_CAUSES // 2], *few][:MOST_CAUSES]))
+    return list(dict.fromkeys([*worst[: MOST_CAUSES // 2], *few]))[:MOST_CAUSES]
 
 
 @dataclass
@@ -177,12 +177,13 @@ class Work:
     budget_s: float | None
     evaluations: int | None
     progress: Progress | None
+    seed: int = 1
     begun_s: float = field(default_factory=time.monotonic)
     known: dict[Key, dict[int, Sample]] = field(default_factory=dict)
     path: list[list[float]] = field(default_factory=list)
     rows: list[tuple[Key, Row]] = field(default_factory=list)
 
-    def search(self, seed: int, threshold: float | None) -> Search:
+    def search(self, threshold: float | None) -> Search:
         """Searches, selects, shrinks, and reports."""
         best: Fitness = (False, -math.inf)
 
@@ -199,7 +200,7 @@ class Work:
 
         limit = LARGEST if self.evaluations is None else self.evaluations
         dimensions, extras = len(self.space.free), self.space.extras
-        maximize(answer, dimensions, extras, limit, lambda part: self.is_over(EXPLORING * part), seed)
+        maximize(answer, dimensions, extras, limit, lambda part: self.is_over(EXPLORING * part), self.seed)
         points = self.select(threshold)
         shrunk: list[Point] = []
         for number, point in enumerate(points, 1):
@@ -288,6 +289,9 @@ class Work:
             "metric": self.objective.metric,
             "threshold": threshold,
             "seeds": len(FRESH_SEEDS),
+            "seed": self.seed,
+            "beyond_standard": self.objective.beyond_standard,
+            "bounds": self.space.texts(),
             "findings": findings,
             "evaluations": len(self.known),
             "path": self.path,

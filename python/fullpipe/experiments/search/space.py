@@ -27,6 +27,7 @@ __all__ = [
     "CHANGES",
     "KNOBS",
     "MEASURED_S",
+    "SCALES",
     "SETTLE_S",
     "STEP_NUMBERS",
     "TRANSFERS",
@@ -148,6 +149,12 @@ class Knob:
             first = last / 1000
         return replace(self, low=first, high=last, is_extra=is_extra)
 
+    def text(self) -> str:
+        """Its bounds, or its one value, in the form that `bounded` reads. The plain value of an extra counts."""
+        factor, unit = (1.0, " s") if self.unit == "s" and self.high >= 1 else SCALES[self.unit]
+        low = min(self.low, self.plain) if self.is_extra and self.low < self.high else self.low
+        return "..".join(f"{end * factor:g}" for end in dict.fromkeys((low, self.high))) + unit
+
     def _number(self, text: str) -> float | None:
         if (quantity := Quantity.parse(text.strip())) is not None:
             return quantity.value if quantity.base == self.unit else None
@@ -157,6 +164,9 @@ class Knob:
             return None
         return value if self.unit in ("", "BDP") or value == 0 else None
 
+
+SCALES = {"bit/s": (1e-6, " Mbit/s"), "s": (1e3, " ms"), "BDP": (1.0, " BDP"), "": (1.0, "")}
+"""Factor and unit in texts and tables, by a knob's unit."""
 
 KNOBS = (
     Knob("rate", "rate of the link", "bit/s", 1e6, 200e6, 10e6, limits=(1e5, 1e10)),
@@ -241,6 +251,11 @@ class Space:
             for extra in free
             if extra.is_extra and not extra.needs
         ]
+
+    def texts(self) -> dict[str, str]:
+        """Bounds of the free knobs, and values of those that are fixed elsewhere than in the plain network."""
+        fixed = [knob for knob in self.knobs if knob.low == knob.high != knob.plain]
+        return {knob.id: knob.text() for knob in (*self.free, *fixed)}
 
     def point(self, place: Sequence[float | None]) -> dict[str, float]:
         """The point at a place of the unit cube, which has a dimension for each free knob; None is the plain value."""
