@@ -7,6 +7,7 @@ from fullpipe._util.text import number_text, one_line, quoted, shorten
 
 __all__ = [
     "AlgorithmError",
+    "CallLimitError",
     "Cancelled",
     "FullpipeError",
     "InputError",
@@ -60,6 +61,10 @@ class MemoryLimitError(ScenarioError):
 
 class AlgorithmError(FullpipeError):
     """A custom algorithm failed: it raised an exception, which is the cause, or its window was not a number."""
+
+
+class CallLimitError(AlgorithmError):
+    """A call of a custom algorithm has not returned."""
 
 
 class Cancelled(FullpipeError):  # it is no error, like asyncio's CancelledError

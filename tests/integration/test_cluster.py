@@ -213,6 +213,11 @@ def test_workers_load_a_packet_level_library(scheduler: str, small: Scenario, tm
     there = fullpipe.sweep(small, axes, dask=scheduler)
     assert there.failed == 0
     assert there.runs.equals(fullpipe.sweep(small, axes).runs)
+    (tmp_path / "crash").mkdir()
+    crash = edited(tmp_path / "crash", ('.name = "c-aimd"', '.name = "c-crash"'), ("(void)persistent;", "abort();"))
+    axes = {"flows.algorithm": ["newreno", load_algorithms(str(crash))]}
+    errors = fullpipe.sweep(small, axes, dask=scheduler).runs["error"].to_pylist()
+    assert errors == [None, "algorithm c-crash: the process of its run ended by SIGABRT"]
     # A name that no worker has loaded yet.
     (tmp_path / "other").mkdir()
     other = edited(tmp_path / "other", ('.name = "c-aimd"', '.name = "c-other"'))

@@ -292,6 +292,19 @@ def test_progress_of_the_caller_may_take_long(folder: Path, monkeypatch: pytest.
     assert told
 
 
+@needs_compiler
+def test_conform_judges_the_other_rules_after_a_crash(folder: Path) -> None:
+    edited(folder, ("(void)persistent;", "abort();"))
+    why = "algorithm c-aimd: the process of its run ended by SIGABRT"
+    found = fullpipe.conform("libaimd.so", "ratelimited")
+    failed = {"verdict": "fail", "measured": None, "error": why}
+    rules = {each.rule.id: each.to_dict() for each in found.rules}
+    assert {name for name, rule in rules.items() if rule.items() >= failed.items()} == {"L3", "L4"}  # those with a loss
+    assert [rule["verdict"] for rule in rules.values()] == ["pass", "fail", "fail", "fail", "pass", "pass"]
+    assert found.failed() == ["L2", "L3", "L4"]
+    assert f"failed: L3, L4: {why}" in found.shown()
+
+
 def test_conform_ends_an_endless_loop(folder: Path) -> None:
     (folder / "own.py").write_text(AIMD.format(name="endless").replace("if path", "sum(iter(int, 1))\n        if path"))
     code = "from fullpipe.engine import simulator\nsimulator.MOST_SILENT_S = 1.0\n"

@@ -21,7 +21,7 @@ from fullpipe.custom.declared import called, interpreted, of_library, own_lines,
 from fullpipe.engine.options import PacketFiles
 from fullpipe.engine.pool import TICK_S, check_stop
 from fullpipe.engine.tables import to_numpy
-from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
+from fullpipe.errors import AlgorithmError, CallLimitError, FullpipeError, MemoryLimitError
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -37,6 +37,9 @@ WORK = "import sys; sys.path[:] = sys.argv[1:]; from fullpipe.engine.simulator i
 
 MOST_SILENT_S = 60.0
 """Processor time after which a call of an algorithm counts as an endless loop, seconds. Progress comes every 0.1 s."""
+
+LIBRARY_SILENT_S = 10.0
+"""As `MOST_SILENT_S`, for shared libraries, which compile nothing in a call."""
 
 WATCH_S = 1.0
 """Time between two looks at a run of the main thread, seconds of wall time."""
@@ -267,6 +270,8 @@ class Silence:
 
     def __init__(self, scenario: Scenario, task: str) -> None:
         self._scenario = scenario
+        library = of_library(used_in(scenario.to_dict()))
+        self._most_s = min(MOST_SILENT_S, LIBRARY_SILENT_S) if library else MOST_SILENT_S
         self._file = Path("/proc", task, "stat")
         self._begun_s = 0.0
         self._begun_s = self._used_s()
@@ -279,19 +284,19 @@ class Silence:
         """Ends a run whose algorithm does not return.
 
         Raises:
-            AlgorithmError: The time exceeds `MOST_SILENT_S`.
+            CallLimitError: The time exceeds the limit.
         """
         if self.is_long():
             raise self.error()
 
     def is_long(self) -> bool:
-        """Whether the time exceeds `MOST_SILENT_S`."""
-        return self._used_s() > self._begun_s + MOST_SILENT_S
+        """Whether the time exceeds the limit."""
+        return self._used_s() > self._begun_s + self._most_s
 
-    def error(self) -> AlgorithmError:
+    def error(self) -> CallLimitError:
         """Exception for that time."""
-        endless = f"a call of it has not returned for {MOST_SILENT_S:g} s"
-        return AlgorithmError(f"algorithm {_own_of(self._scenario)}: {endless}")
+        endless = f"a call of it has not returned for {self._most_s:g} s"
+        return CallLimitError(f"algorithm {_own_of(self._scenario)}: {endless}")
 
     def _used_s(self) -> float:
         """Processor time so far, seconds; wall time on systems that don't show it."""

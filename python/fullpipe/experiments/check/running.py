@@ -290,6 +290,9 @@ def _conformance(work: Work, each: Check) -> Checked:
         found = conform(controller, str(each.conform), stop=options.stop)
     except AlgorithmError as error:
         return Checked.failed(each, error_line(error), time.monotonic() - begun_s)
+    failures = [rule.error for rule in found.rules if rule.error is not None]
+    if failures:
+        return Checked.failed(each, error_line(failures[0]), time.monotonic() - begun_s)
     return Checked.judged(each, found, time.monotonic() - begun_s)
 
 

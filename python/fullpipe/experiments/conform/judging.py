@@ -19,6 +19,7 @@ from fullpipe.experiments.conform.ratelimited import RULES as RATE_LIMITED
 from fullpipe.experiments.conform.rfc9002 import RULES as RFC9002
 from fullpipe.experiments.conform.rfc9438 import RULES as RFC9438
 from fullpipe.experiments.conform.rule import BINDING, FAIL, SKIPPED, Rule, Verdict
+from fullpipe.runs.design import error_line
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.scenario import Scenario
 
@@ -47,7 +48,8 @@ def conform(
     progress: Progress | None = None,
     stop: threading.Event | None = None,
 ) -> Conformance:
-    """Measures a controller by the rules of an RFC or a draft.
+    """Measures a controller by the rules of an RFC or a draft. A run that the controller fails in does not stop the
+    other rules.
 
     Args:
         controller: Name, table such as ``{"name": "cubic", "beta": 0.8}``, declared class, or file as for `evaluate`.
@@ -60,7 +62,7 @@ def conform(
 
     Raises:
         InputError: The controller or the rules are unknown.
-        AlgorithmError: The controller failed in a run.
+        AlgorithmError: The controller failed in a run of every measured rule, or a call of it has not returned.
         Cancelled: ``stop`` was set.
     """
     if rules not in RULES:
@@ -80,6 +82,9 @@ def conform(
         if progress is not None:
             progress(len(verdicts), len(chosen))
         verdicts.append(each.judge(harness))
+    errors = [each.error for each in verdicts if each.error is not None]
+    if errors and len(errors) == sum(each.verdict != SKIPPED for each in verdicts):
+        raise errors[0]
     label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
     windows = tuple(series.curve() for series in harness.made) if rule is not None else ()
     return Conformance(label, rules, tuple(verdicts), windows)
@@ -106,13 +111,16 @@ class Conformance(Outcome):
     windows: tuple[Curve, ...] = ()
 
     def failed(self, *, strict: bool = False) -> list[str]:
-        """Rules of level MUST or EQ that fail, by id; with ``strict`` also those of level SHOULD."""
+        """Rules of level MUST or EQ that fail, by id; with ``strict`` also those of level SHOULD. Rules in whose runs
+        the controller failed are always among them.
+        """
         levels = BINDING | {"SHOULD"} if strict else BINDING
-        return [each.rule.id for each in self.rules if each.verdict == FAIL and each.rule.level in levels]
+        found = [each for each in self.rules if each.verdict == FAIL]
+        return [each.rule.id for each in found if each.error is not None or each.rule.level in levels]
 
     @property
     def passed(self) -> bool:
-        """Whether no rule of level MUST or EQ fails."""
+        """Whether no rule of level MUST or EQ fails, nor the controller in a run."""
         return not self.failed()
 
     def to_dict(self) -> dict[str, object]:
@@ -125,16 +133,18 @@ class Conformance(Outcome):
         }
 
     def shown(self, _columns: Sequence[str] | None = None) -> list[Shown | str]:
-        """Table of all measured rules, and a line per reason of skipped rules."""
+        """Table of all measured rules, and a line per failure of the controller, and per reason of skipped rules."""
         rows = [_cells(each) for each in self.rules if each.verdict != SKIPPED]
         columns = ("rule", "source", "level", "quantity", "expected", "measured", "verdict")
-        reasons: dict[str, list[str]] = {}
+        reasons: dict[tuple[str, str], list[str]] = {}
         for each in self.rules:
             if each.verdict == SKIPPED:
-                reasons.setdefault(each.reason, []).append(each.rule.id)
-        skipped = [f"skipped: {', '.join(ids)}: {reason}" for reason, ids in reasons.items()]
+                reasons.setdefault(("skipped", each.reason), []).append(each.rule.id)
+            elif each.error is not None:
+                reasons.setdefault(("failed", error_line(each.error)), []).append(each.rule.id)
+        lines = [f"{what}: {', '.join(ids)}: {reason}" for (what, reason), ids in reasons.items()]
         table = [Shown(f"{self.controller}: conformance to {self.source}", columns, rows, left=4)] if rows else []
-        return [*table, *skipped, *self._explained()]
+        return [*table, *lines, *self._explained()]
 
     def _explained(self) -> list[Shown | str]:
         """Method and windows of a single rule."""
@@ -163,6 +173,6 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
         expected = f"at least {bounds[0]}"
     else:
         expected = f"{bounds[0]} to {bounds[1]}" if bounds[0] != bounds[1] else str(bounds[0])
-    large = verdict.measured is not None and abs(verdict.measured) >= 10_000
-    measured = f"{verdict.measured:{'.0f' if large else '.4g'}}{unit}"
+    value = verdict.measured
+    measured = "failed run" if value is None else f"{value:{'.0f' if abs(value) >= 10_000 else '.4g'}}{unit}"
     return rule.id, rule.source, rule.level, rule.title, expected + unit, measured, verdict.verdict

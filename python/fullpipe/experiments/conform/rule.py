@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fullpipe.errors import AlgorithmError, CallLimitError
 from fullpipe.experiments.conform.harness import Harness, Series
+from fullpipe.runs.design import error_line
 
 __all__ = ["BINDING", "FAIL", "LEVELS", "PASS", "SKIPPED", "Measure", "Rule", "Skip", "Verdict"]
 
@@ -33,14 +35,16 @@ class Verdict:
     Attributes:
         rule: The rule.
         verdict: One of `PASS`, `FAIL`, `SKIPPED`.
-        measured: The measured value; None for a skipped rule.
+        measured: The measured value; None for a skipped rule, or if the controller failed in a run.
         reason: Reason of a skipped rule.
+        error: Failure of the controller in a run.
     """
 
     rule: Rule
     verdict: str
     measured: float | None = None
     reason: str = ""
+    error: AlgorithmError | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON. A measured value that is infinite, because the event never came, is None."""
@@ -56,6 +60,7 @@ class Verdict:
             "unit": rule.unit,
             "title": rule.title,
             "reason": self.reason or None,
+            "error": None if self.error is None else error_line(self.error),
         }
 
 
@@ -84,11 +89,19 @@ class Rule:
     measure: Measure
 
     def judge(self, harness: Harness) -> Verdict:
-        """Verdict on a controller."""
+        """Verdict on a controller.
+
+        Raises:
+            CallLimitError: A call of the controller has not returned. The next rule would take as long.
+        """
         try:
             measured = self.measure(harness)
         except Skip as skip:
             return Verdict(self, SKIPPED, reason=str(skip))
+        except CallLimitError:
+            raise
+        except AlgorithmError as error:
+            return Verdict(self, FAIL, error=error)
         inside = (self.low is None or measured >= self.low) and (self.high is None or measured <= self.high)
         return Verdict(self, PASS if inside else FAIL, measured)
 
