@@ -16,6 +16,7 @@ import pytest
 import fullpipe
 from conftest import ROOT, Program
 from fullpipe import InputError
+from fullpipe._cli.check import command as check_command
 from fullpipe.experiments.check import Suite
 from fullpipe.experiments.check.keys import schema
 
@@ -327,9 +328,62 @@ def test_the_schema_knows_the_keys_of_the_example() -> None:
     assert made["properties"]["seeds"]["minimum"] == 5
 
 
-def test_the_script_of_the_action_writes_summary_and_junit(suite: Path, tmp_path: Path) -> None:
+def scripts_of_the_action() -> list[str]:
     text = (ROOT / ".github/actions/check/action.yml").read_text()
-    _, script, _ = re.findall(r"run: \|\n(.*?)(?=\n    - |\Z)", text, re.DOTALL)
+    return re.findall(r"run: \|\n(.*?)(?=\n    - |\Z)", text, re.DOTALL)
+
+
+def stub(program: Path, script: str) -> None:
+    """A program that appends its arguments to the file `calls`, one in each line."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> calls\n{script}\n')
+    program.chmod(0o755)
+
+
+def test_the_action_passes_its_inputs_to_options_of_the_command(tmp_path: Path) -> None:
+    _, script, _ = scripts_of_the_action()
+    stub(tmp_path / "fullpipe/bin/fullpipe", "exit 2")
+    files = {"GITHUB_OUTPUT": str(tmp_path / "output"), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    inputs = {"SUITE": "a b.toml", "BASELINE": "my baseline.json", "STRICT": "true", "RUNNER_TEMP": str(tmp_path)}
+    environment = {**os.environ, **files, **inputs}
+    done = subprocess.run(["bash", "-e", "-c", script], env=environment, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    name, *arguments = (tmp_path / "calls").read_text().splitlines()
+    assert name == "check"
+    given = check_command.make_context("check", arguments).params
+    assert {key: given[key] for key in ("suite", "baseline", "strict")} == {
+        "suite": "a b.toml",
+        "baseline": "my baseline.json",
+        "strict": True,
+    }
+    assert Path(given["junit_file"]).parent == Path(given["markdown_file"]).parent == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("old", "ends", "last"),
+    [
+        ("", "exit 0", ["POST", "repos/me/mine/issues/7/comments"]),
+        ("12", "exit 0", ["PATCH", "repos/me/mine/issues/comments/12"]),
+        ("", "case $* in *POST*) exit 1;; esac", ["POST", "repos/me/mine/issues/7/comments"]),
+    ],
+)
+def test_the_action_writes_one_comment_and_may_fail_to(tmp_path: Path, old: str, ends: str, last: list[str]) -> None:
+    *_, script = scripts_of_the_action()
+    stub(tmp_path / "bin/gh", f'case $* in *--paginate*) echo "{old}";; esac\n{ends}')
+    (tmp_path / "fullpipe.md").write_text("<!-- fullpipe check: suite -->\n**ok**\n")
+    inputs = {"REPOSITORY": "me/mine", "PULL_REQUEST": "7", "RUNNER_TEMP": str(tmp_path)}
+    environment = {**os.environ, **inputs, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    command = ["bash", "-eo", "pipefail", "-c", script]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[-4:-2] == last
+    assert calls[-2:] == ["--field", f"body=@{tmp_path}/fullpipe.md"]
+    assert ("::warning::" in done.stdout) == ("exit 1" in ends)
+
+
+def test_the_script_of_the_action_writes_summary_and_junit(suite: Path, tmp_path: Path) -> None:
+    _, script, _ = scripts_of_the_action()
     edit(suite, ('relative_to = "baseline"', 'max = "0.1 Mbit/s"'))
     temporary = tmp_path / "runner"
     (temporary / "fullpipe/bin").mkdir(parents=True)
@@ -348,6 +402,6 @@ def test_the_action_uses_no_other_action_and_no_secret() -> None:
     assert "uses:" not in text
     assert "secrets." not in text
     # Inputs reach scripts as environment variables alone: text in a script could be a command.
-    scripts = re.findall(r"run: \|\n(.*?)(?=\n    - |\Z)", text, re.DOTALL)
+    scripts = scripts_of_the_action()
     assert len(scripts) == 3
     assert not any("${{" in script for script in scripts)
