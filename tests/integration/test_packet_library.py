@@ -77,6 +77,17 @@ def test_the_example_without_an_interface_halves_its_window_once(tmp_path: Path)
         assert (found.verdict, found.measured) == ("pass", pytest.approx(0.5, abs=0.002))
 
 
+def test_rules_of_a_reduction_judge_a_controller_without_slow_start(library: Path, tmp_path: Path) -> None:
+    for rule in ("N03", "N04", "N05", "N06", "N09"):
+        (found,) = fullpipe.conform(f"{library}:c-aimd", "rfc9002", rule=rule).rules
+        assert found.verdict == "pass", found
+    source = tmp_path / "whole.c"
+    text = SOURCE.read_text().replace("s->window / 2 > 2 * path->datagram ? s->window / 2", "s->window > 0 ? s->window")
+    source.write_text(text.replace('"c-aimd"', '"c-whole"'))
+    (found,) = fullpipe.conform(str(compiled(tmp_path / "whole", source)), "rfc9002", rule="N03").rules
+    assert (found.verdict, found.measured) == ("fail", 1.0)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
 @pytest.mark.parametrize("verdict", ["ok", "worse"])
