@@ -64,6 +64,19 @@ def test_an_unchanged_controller_is_ok_and_a_worse_one_is_not(suite: Path) -> No
     assert worse.runs.num_rows == 5 + worse.checks[1].seeds
 
 
+def test_a_metric_of_a_group_is_shown_with_its_unit(suite: Path) -> None:
+    flows = ('flows = [{ start = "0 s..1 s" }]', 'flows = [{ name = "call" }, { name = "rest", algorithm = "cubic" }]')
+    edit(
+        suite,
+        flows,
+        ('"goodput_bps", min = "1 Mbit/s"', '"groups.call.p99_rtt_s", max = "1 s"'),
+        ('"baseline"', '"newreno"'),
+    )
+    _, title, limit, value, change = fullpipe.check(suite).checks[0].cells()
+    assert title == "p99 RTT of call"
+    assert re.fullmatch(r"1\.00 s [\d.]+ ms -[\d.]+ ms \(.*\)", shown := f"{limit} {value} {change}"), shown
+
+
 def test_absolute_and_relative_limits(suite: Path) -> None:
     high = '{ id = "high", scenario = "bulk", controller = "newreno", metric = "goodput_bps", min = "20 Mbit/s" },'
     ratio = high.replace('"high"', '"ratio"').replace("min =", 'relative_to = "cubic", min_ratio = 0.01 #')

@@ -169,13 +169,13 @@ class Checked:
             return f"{100 * self.change:+.3g} % ({100 * low:+.3g} … {100 * high:+.3g})"
         name = self.check.metric
         heading, (change, least, most) = column(name, [self.change, low, high], signed=True)
-        unit = heading.removeprefix(metric(name).title).strip(" ()")
+        unit = heading.removeprefix(metric(name).full_title).strip(" ()")
         return f"{change}{' ' + unit if unit else ''} ({least} … {most})"
 
     def _text(self, value: float | None) -> str:
         name = self.check.metric
         heading, (text,) = column(name, [value])
-        unit = heading.removeprefix(metric(name).title).strip(" ()")
+        unit = heading.removeprefix(metric(name).full_title).strip(" ()")
         return f"{text} {unit}".strip()
 
 
