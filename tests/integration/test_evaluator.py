@@ -338,6 +338,30 @@ def test_code_that_the_static_check_would_refuse_is_contained(code: str, tmp_pat
     assert [each.name for each in tmp_path.iterdir()] == ["mine.py"]
 
 
+def test_an_object_file_runs_in_the_ebpf_machine(tmp_path: Path) -> None:
+    found = evaluate(ROOT / "crates/kernel/tests/objects/aimd.bpf.o", stages=1)
+    assert found["combined_score"] == 0.45
+    assert found["artifacts"]["code"] == "eBPF machine"
+    damaged = tmp_path / "damaged.o"
+    damaged.write_bytes(b"\x7fELF")
+    found = evaluate(damaged, stages=1)
+    assert found["combined_score"] == 0
+    assert "ELF" in found["artifacts"]["rejected"]
+
+
+def test_an_interpreted_class_lowers_the_guarantee(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(CLEAN.replace(", compiled=True", ""))
+    assert "requires compiled=True" in evaluate(file, stages=1)["artifacts"]["rejected"]
+    found = evaluate(file, stages=1, interpreted=True)
+    assert found["combined_score"] == 0.45
+    assert "lower guarantee" in found["artifacts"]["code"]
+    assert evaluate(CANDIDATES / "reno.py", stages=1)["artifacts"]["code"] == "compiled"
+    assert faults(
+        CLEAN.replace(", compiled=True", "").replace("import fullpipe", "import fullpipe, os"), interpreted=True
+    )
+
+
 def test_an_endless_loop_ends_at_the_limit_of_processor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score, "LIMIT_S", {1: 3.0})
     file = tmp_path / "mine.py"

@@ -58,6 +58,11 @@ VERDICTS = ("ok", "violated")
 )
 @click.option("--budget", metavar="TIME", help="Wall time, after which the score of the last stage is printed.")
 @click.option("--rounds", metavar="FILE", help="Count the calls of the secret in FILE; warn after 1,000.")
+@click.option(
+    "--interpreted",
+    is_flag=True,
+    help="Take a class without compiled=True. Its code then runs in the process that measures it.",
+)
 @click.option("--require-sandbox", is_flag=True, help="Run nothing if your system lacks a limit of the sandbox.")
 @workers_option
 @format_options
@@ -70,12 +75,13 @@ def command(
     held: int,
     budget: str | None,
     rounds: str | None,
+    interpreted: bool,
     require_sandbox: bool,
     workers: int | None,
     form: str,
 ) -> None:
-    """Score the controller in FILE, a compiled Python class, on held-out paths. Its code runs in a process with
-    limits of time, memory, files, network, and system calls.
+    """Score the controller in FILE on held-out paths: a compiled Python class, or a kernel object file (FILE.o). Its
+    code runs in a process with limits of time, memory, files, network, and system calls.
     """
     found = evaluate(
         file,
@@ -86,6 +92,7 @@ def command(
         held=held,
         budget=budget,
         rounds=rounds,
+        interpreted=interpreted,
         require_sandbox=require_sandbox,
         workers=workers,
     )

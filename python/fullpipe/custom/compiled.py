@@ -6,6 +6,7 @@ Results equal those of the interpreter bit for bit, because no arithmetic is reo
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ def compile_class(kind: type, name: str, fields: Table, asking: Mapping[CodeType
     """
     try:
         import numpy as np
-        from numba import carray, cfunc, njit, types
+        from numba import carray, cfunc, types
         from numba.core.errors import NumbaError
         from numba.np.numpy_support import from_dtype
     except ImportError:
@@ -116,9 +117,7 @@ def compile_class(kind: type, name: str, fields: Table, asking: Mapping[CodeType
     methods = {
         method: getattr(kind, method) for method in dir(kind) if method[:2] != "__" and callable(getattr(kind, method))
     }
-    own = _record(
-        kind.__name__, from_dtype(state.dtype), {method: njit(function) for method, function in methods.items()}
-    )
+    own = _record(kind.__name__, from_dtype(state.dtype), methods)
 
     def entry(method: str) -> Any:
         if issubclass(kind, Bbr3):
@@ -178,7 +177,7 @@ def _state_of(fields: Table) -> tuple[np.ndarray[Any, Any], dict[str, tuple[int,
     return np.array([tuple(fields.values())], dtype=dtype), places
 
 
-def _record(name: str, plain: Any, methods: Table) -> Any:
+def _record(name: str, plain: Any, methods: Mapping[str, Callable[..., Any]]) -> Any:
     """A record type with methods; messages call it by its name."""
     from numba import types
     from numba.core.datamodel import models
@@ -198,18 +197,22 @@ def _record(name: str, plain: Any, methods: Table) -> Any:
             return super().typeof(key)
 
     register_model(Own)(models.RecordModel)
-    for method_name, function in methods.items():
-
-        def attach(name: str, function: Any) -> None:
-            @overload_method(Own, name)  # type: ignore[untyped-decorator]
-            def method(self: Any, *arguments: Any) -> Any:  # noqa: ARG001
-                def call(self: Any, *arguments: Any) -> Any:
-                    return function(self, *arguments)
-
-                return call
-
-        attach(method_name, function)
+    for method, function in methods.items():
+        overload_method(Own, method, strict=False)(_giver(function))  # strict: annotations too must be equal
     return Own()
+
+
+def _giver(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Function with the parameters of a method that returns the method: Numba compiles that one for each call. With
+    another signature, such as ``*arguments``, Numba would need a second function that calls the first.
+    """
+    nothing, given = inspect.Parameter.empty, inspect.signature(function).parameters.values()
+    parameters = inspect.Signature([each.replace(annotation=nothing, default=nothing) for each in given])
+    found: Tree = {"function": function}
+    exec(f"def giver{parameters}: return function", found)
+    giver: Callable[..., Any] = found["giver"]
+    giver.__defaults__ = function.__defaults__
+    return giver
 
 
 def _entry(method: str, told: tuple[str, ...], carray: Any) -> Callable[..., int]:
@@ -239,7 +242,7 @@ def _reason(told: str, kind: type, asking: Mapping[CodeType, str]) -> str:
     Numba lists nested calls from the innermost; each ends with its place.
     """
     lines = [line.strip(" -") for line in told.splitlines() if line.strip(" -")]
-    begun = max((i for i, line in enumerate(lines) if line.startswith("Failed in nopython mode")), default=-1)
+    begun = max((i for i, line in enumerate(lines) if "Failed in nopython mode" in line), default=-1)
     why, *after = [line for line in lines[begun + 1 :] if not line.startswith("Resolution failure")] or [told]
     if why.startswith("No implementation of function"):
         call = next((line.removeprefix(">>> ") for line in after if line.startswith(">>> ")), why)
@@ -248,7 +251,7 @@ def _reason(told: str, kind: type, asking: Mapping[CodeType, str]) -> str:
         place = re.fullmatch(r"During: typing of .* at (.+) \((\d+)\)", line)
         where = _line_of(kind, asking, place[1], int(place[2])) if place else None
         # For an unknown name the message has only the method.
-        if method := re.match(r"During: resolving callee type: .*<function \S*?(\w+) at ", line):
+        if method := re.match(r"During: resolving callee type: BoundFunction\(\(.*'(\w+)'\) for ", line):
             where = _first_line(kind, method[1])
         if where is not None:
             return f"{where}: {why}"

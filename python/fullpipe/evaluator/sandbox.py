@@ -226,14 +226,14 @@ def work(writing: int) -> None:
 
 
 def _rows(asked: Mapping[str, Any]) -> Sequence[Mapping[str, object]]:
-    from fullpipe.custom.arguments import load_algorithms
+    from fullpipe.custom.arguments import as_algorithm
 
-    name, measure = load_algorithms(asked["file"]), find_measure(asked["measure"])
+    candidate, measure = as_algorithm(asked["file"]), find_measure(asked["measure"])
     rows = []
     for job in asked["jobs"]:
         for flow in (*job["flows"], *job.get("web", ())):
             if flow["algorithm"] == asked["placeholder"]:
-                flow["algorithm"] = name
+                flow["algorithm"] = candidate
         scenario = Scenario.from_dict(job)
         tables = scenario.model.run(None, MEMORY_BYTES // 4)
         rows.append(measure(Result(scenario, tables, engine="simulator", wall_s=0.0)))
@@ -242,8 +242,10 @@ def _rows(asked: Mapping[str, Any]) -> Sequence[Mapping[str, object]]:
 
 def _limit(limit_s: float, file: str) -> dict[str, bool]:
     """Limits this process; whether each limit is active."""
-    import numba  # noqa: F401  # its files are read before the limits
-    import pyarrow  # noqa: F401
+    import pyarrow  # noqa: F401  # its files are read before the limits
+
+    if file.endswith(".py"):
+        import numba  # noqa: F401
 
     for each, value in (
         (resource.RLIMIT_AS, MEMORY_BYTES),

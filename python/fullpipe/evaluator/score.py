@@ -131,12 +131,14 @@ def evaluate(
     held: int = HELD,
     card: str = "quick",
     check_source: bool = True,
+    interpreted: bool = False,
     require_sandbox: bool = False,
     budget: str | None = None,
     rounds: str | os.PathLike[str] | None = None,
     workers: int | None = None,
 ) -> Score:
-    """Scores a candidate: a file with one class that has ``@fullpipe.algorithm(..., compiled=True)``.
+    """Scores a candidate: a file with one class that has ``@fullpipe.algorithm(..., compiled=True)``, or a kernel
+    object file, ending in ".o", which runs in the eBPF machine.
 
     Args:
         path: The file.
@@ -148,6 +150,7 @@ def evaluate(
         card: Profile of the report card of stage 3: "quick", "standard", or "full".
         check_source: Whether to refuse code that the static check does not allow. Without it the other checks remain,
             and the code has all that the limits of its process leave.
+        interpreted: Whether to take a class without ``compiled=True``, whose code runs in the process that measures it.
         require_sandbox: Whether to refuse to run anything if the system lacks a limit of the sandbox.
         budget: Wall time such as ``"120 s"``, after which the score of the last stage is returned; None for no limit.
         rounds: File that counts the calls of each secret; after 1,000 a warning asks for a new secret.
@@ -176,8 +179,12 @@ def evaluate(
     if rounds is not None:
         work.count(File(rounds))
     try:
-        if check_source and (found := faults(source_of(work.file))):
+        if is_object(work.file):
+            work.artifacts["code"] = "eBPF machine"
+        elif check_source and (found := faults(source_of(work.file), interpreted=interpreted)):
             raise Contained(f"static check: {'; '.join(found[:5])}")
+        else:
+            work.artifacts["code"] = INTERPRETED if interpreted else "compiled"
         work.smoke()
         for stage in range(2, stages + 1):
             work.measure(stage)
@@ -202,6 +209,15 @@ def evaluate_stage2(path: str) -> Score:
 def evaluate_stage3(path: str) -> Score:
     """All stages, for the cascade of OpenEvolve."""
     return evaluate(path)
+
+
+INTERPRETED = "may be interpreted: lower guarantee, because its code runs in the process that measures it"
+"""What a result says of a class that may be interpreted."""
+
+
+def is_object(file: str) -> bool:
+    """Whether a candidate is a kernel object file."""
+    return file.endswith(".o")
 
 
 class Late(Exception):

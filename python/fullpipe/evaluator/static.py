@@ -21,8 +21,13 @@ BANNED = {
 """Names of functions that reach the interpreter."""
 
 
-def faults(text: str) -> list[str]:
-    """Faults of a candidate's source, a line each; none if it is clean."""
+def faults(text: str, *, interpreted: bool = False) -> list[str]:
+    """Faults of a candidate's source, a line each; none if it is clean.
+
+    Args:
+        text: The source.
+        interpreted: Whether the class may do without ``compiled=True``.
+    """
     if len(text.encode()) > MOST_BYTES:
         return [f"more than {MOST_BYTES} bytes"]
     try:
@@ -36,7 +41,7 @@ def faults(text: str) -> list[str]:
     for node in tree.body:
         found += _of_statement(node)
     for kind in classes:
-        found += _of_class(kind)
+        found += _of_class(kind, interpreted=interpreted)
     return list(dict.fromkeys(found))
 
 
@@ -80,7 +85,7 @@ def _of_statement(node: ast.stmt) -> list[str]:
     return [f"line {node.lineno}: the module must have only imports, constants, functions, and one class"]
 
 
-def _of_class(kind: ast.ClassDef) -> list[str]:
+def _of_class(kind: ast.ClassDef, *, interpreted: bool) -> list[str]:
     bases = [ast.unparse(base) for base in (*kind.bases, *(each.value for each in kind.keywords))]
     wrong = [base for base in bases if base not in ("Classic", "fullpipe.Classic")]
     found = [f"line {kind.lineno}: the base class must be fullpipe.Classic, got {base}" for base in wrong]
@@ -94,7 +99,8 @@ def _of_class(kind: ast.ClassDef) -> list[str]:
         values = (*each.args, *options.values())
         if not all(_constant(value) or isinstance(value, ast.List) for value in values) or "library" in options:
             found.append(f"line {each.lineno}: options of the decorator are not constant, or name a library")
-        if not isinstance(chosen := options.get("compiled"), ast.Constant) or chosen.value is not True:
+        chosen = options.get("compiled")
+        if not interpreted and (not isinstance(chosen, ast.Constant) or chosen.value is not True):
             found.append(f"line {each.lineno}: fullpipe.algorithm requires compiled=True")
     for node in kind.body:
         is_field = isinstance(node, ast.AnnAssign) and (node.value is None or _constant(node.value))
