@@ -392,6 +392,7 @@ def test_capacity_follows_the_rate() -> None:
         ({"schedule": [{"at": "1 ms", "loss": 0.1}], "repeat": "2 ms"}, "schedule", "at most 256"),
         ({"jitter": {"model": "uniform", "mean": "1 ms"}}, "jitter", "conflicts with the Linux engine"),
         ({"aggregation": "4 ms"}, "aggregation", "conflicts with the Linux engine"),
+        ({"ecn_field": "not-ect"}, "ecn_field", "conflicts with the Linux engine"),
         ({"drop": [3]}, "drop", "conflicts with the Linux engine"),
         ({"limit": 9}, "limit", "conflicts with the Linux engine"),
         ({"delay_trace": [[0, 0.001]]}, "delay_trace", "conflicts with the Linux engine"),

@@ -151,6 +151,13 @@ impl Packet {
         debug_assert!(self.ecn().capable(), "a packet that is not ECN-capable is never marked");
         self.aside |= Ecn::Ce as u64;
     }
+
+    /// Sets the ECN field of a packet that is ECN-capable.
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        if self.ecn().capable() {
+            self.aside = self.aside & !(Ecn::Ce as u64) | ecn as u64;
+        }
+    }
 }
 
 impl Segment {
@@ -335,6 +342,25 @@ mod tests {
         keys.sort_unstable();
         keys.dedup();
         assert_eq!(keys.len(), others.len() + 1);
+    }
+
+    /// A path that clears the ECN field changes neither TCP's flag CWR, nor the receiver's time in an ACK, nor packets that are not ECN-capable.
+    #[test]
+    fn a_new_ecn_field_replaces_that_of_capable_packets_alone() {
+        let changed = |ecn, kind| {
+            let aside = u64::from(Marks::new(ecn, true).bits());
+            let mut packet = Packet { aside, kind, ..Packet::default() };
+            [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1].map(|field| {
+                packet.aside = aside;
+                packet.set_ecn(field);
+                packet.aside
+            })
+        };
+        for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            assert_eq!(changed(ecn, PacketKind::Data), [0b100, 0b110, 0b101], "{ecn:?}");
+        }
+        assert_eq!(changed(Ecn::NotEct, PacketKind::Datagram), [0b100; 3]);
+        assert_eq!(changed(Ecn::Ce, PacketKind::Ack), [0b111; 3]);
     }
 
     #[test]

@@ -104,3 +104,73 @@ fn prague_alone_waits_less_than_a_millisecond() {
     assert_eq!((flow.retransmits, flow.timeouts), (0, 0));
     assert!(report.links[0].forward.utilization > 0.95, "{}", report.links[0].forward.utilization);
 }
+
+/// One flow over a link that leaves the ECN field as `field` says, then over a bottleneck whose queue marks or drops.
+fn behind(field: &str, flow: &str) -> Report {
+    report(&format!(
+        "duration = \"20 s\"\nwarmup = \"5 s\"\npacket_size = 1500\n\
+         [[links]]\nname = \"path\"\nrate = \"1 Gbit/s\"\ndelay = \"5 ms\"\nbuffer = \"unlimited\"\necn_field = \"{field}\"\n\
+         [[links]]\nname = \"l\"\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nbuffer = \"100 packets\"\n\
+         queue = {{ name = \"step\", threshold = \"10 packets\" }}\n\
+         [[flows]]\npath = [\"path\", \"l\"]\ninitial_window = 10\n{flow}\n"
+    ))
+}
+
+/// RFC 9000 section 13.4.2.1. A path that leaves the field is capable. One that clears it, or turns ECT(1) into ECT(0), is found: the flow
+/// goes on with losses alone. A path that turns CE into ECT(0) is not found, since the sum of both counts stays: no mark arrives.
+#[test]
+fn quic_finds_paths_that_change_the_ecn_field() {
+    let cases = [
+        ("keep", "dctcp", "capable", true),
+        ("keep", "prague", "capable", true),
+        ("not-ect", "dctcp", "failed", false),
+        ("not-ect", "prague", "failed", false),
+        ("ect0", "prague", "failed", false),
+        ("ect1", "dctcp", "failed", false),
+        ("ect0", "dctcp", "capable", true),
+    ];
+    for (field, algorithm, state, marks) in cases {
+        let report = behind(field, &format!("algorithm = \"{algorithm}\"\ntransport = \"quic\""));
+        let (flow, link) = (&report.flows[0], &report.links[1].forward);
+        let case = format!("{algorithm} over {field}");
+        assert_eq!(flow.ecn, Some(state), "{case}");
+        assert_eq!((link.marked_packets > 0, link.dropped_packets == 0), (marks, marks), "{case}");
+        assert!(link.utilization > 0.9, "{case}: {}", link.utilization);
+    }
+}
+
+/// Marks of a bottleneck that clears them itself: the queue marks the first packets, and drops after the failure.
+#[test]
+fn a_bottleneck_may_clear_its_own_marks() {
+    let over = |field: &str| {
+        report(&format!(
+            "duration = \"20 s\"\npacket_size = 1500\n\
+             [[links]]\nname = \"l\"\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"50 packets\"\n\
+             queue = {{ name = \"step\", threshold = \"5 packets\" }}\necn_field = \"{field}\"\n\
+             [[flows]]\nalgorithm = \"dctcp\"\ntransport = \"quic\"\npacing = \"off\"\n"
+        ))
+    };
+    let (kept, cleared) = (over("keep"), over("not-ect"));
+    assert_eq!((kept.flows[0].ecn, kept.flows[0].retransmits), (Some("capable"), 0));
+    assert_eq!(cleared.flows[0].ecn, Some("failed"));
+    let marked = cleared.links[0].forward.marked_packets;
+    assert!((1..10).contains(&marked), "those of the first window: {marked}");
+    assert!(cleared.flows[0].retransmits > 0);
+}
+
+/// RFC 3168: TCP does not validate the path. Where the field is cleared before the queue, no mark arrives, and the sender acts on losses,
+/// to the bit as without ECN.
+#[test]
+fn tcp_over_a_path_that_clears_the_field_acts_on_losses() {
+    for algorithm in ["cubic", "dctcp", "prague"] {
+        let over = |ecn: &str| {
+            let report = behind("not-ect", &format!("algorithm = \"{algorithm}\"\necn = \"{ecn}\""));
+            assert_eq!((report.flows[0].ecn, report.links[1].forward.marked_packets), (None, 0));
+            let flow = &report.flows[0];
+            (flow.goodput_bps, flow.retransmits, flow.timeouts, flow.mean_cwnd_packets)
+        };
+        let plain = over("off");
+        assert!(plain.1 > 0, "{algorithm}");
+        assert_eq!((over("classic"), over("accurate")), (plain, plain), "{algorithm}");
+    }
+}

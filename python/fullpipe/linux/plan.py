@@ -24,7 +24,7 @@ IP_TCP_BYTES = 20 + 20 + 12
 LEAST_PACKET_BYTES = 128
 """Smaller packets would leave hardly room for data."""
 
-MISSING = ("drop", "trace", "delay_trace", "loss_trace", "jitter", "aggregation", "limit")
+MISSING = ("drop", "trace", "delay_trace", "loss_trace", "jitter", "aggregation", "limit", "ecn_field")
 """Keys of a link that the engine has nothing for."""
 ECN = ("off", "classic")
 """ECN modes of the kernel for algorithms without an ECN mode."""

@@ -94,7 +94,7 @@ class Result(Outcome):
         frames: ``p50_frame_delay_s``, ``p95_frame_delay_s``, ``p99_frame_delay_s``, ``late_frames``, and
         ``late_fraction`` (NaN for flows without frames or without a deadline). Where a flow has requests or a video:
         ``request_completion_s``; and ``startup_s``, ``stall_s``, ``rebuffer_ratio``, ``mean_bitrate_bps``,
-        ``switches`` of videos.
+        ``switches`` of videos. Where a QUIC flow has ECN: ``ecn``, "testing", "capable", or "failed"; else empty.
         """
         return tables.to_arrow(self._columns["flows"])
 
@@ -406,13 +406,15 @@ def _table(title: str, rows: Sequence[Table], labels: Sequence[str], names: Sequ
     )
 
 
-HEADINGS = {"id": "flow", "name": "group"}
+HEADINGS = {"id": "flow", "name": "group", "ecn": "ECN"}
 """Headings of labels that differ from the names of the columns."""
 
 
 def _show_flows(flows: Sequence[Table]) -> Shown:
     named = any(flow["name"] != flow["algorithm"] for flow in flows)
-    return _table("Flows", flows, ("id", *(["name"] if named else []), "algorithm"), FLOW)
+    validated = any(flow.get("ecn") for flow in flows)
+    labels = ("id", *(["name"] if named else []), "algorithm", *(["ecn"] if validated else []))
+    return _table("Flows", flows, labels, FLOW)
 
 
 def _show_traffic(traffic: Sequence[Table]) -> Shown:

@@ -38,6 +38,7 @@ class LinkKeys(TypedDict, total=False):
     aggregation: str
     phase: str
     limit: int | str
+    ecn_field: Literal["keep", "not-ect", "ect0", "ect1"]
     policer: Table
     reverse: Table
 

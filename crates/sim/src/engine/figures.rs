@@ -15,6 +15,7 @@ use crate::scenario::{Link, Tcp};
 use crate::traffic::connection::{Connection, Life};
 use crate::traffic::frames;
 use crate::transport::Policy;
+use crate::transport::quic::EcnState;
 use fullpipe_cc::{Nanos, time::seconds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -139,6 +140,7 @@ impl<P: Policy> Engine<P> {
                 .map(|(all, late)| FlowFrames::new(all.delays(), late)),
             request_completion_s: client.map(|client| client.mean_completion_s()),
             video: client.and_then(|client| client.player()).map(|player| player.figures()),
+            ecn: flow.sender.ecn_state().map(EcnState::name),
             completion_s: if flow.completed == Nanos::MAX { f64::NAN } else { seconds(flow.completed - flow.started) },
         }
     }

@@ -20,10 +20,10 @@ mod source;
 
 pub(crate) use crate::scenario::quic_datagram;
 pub use crate::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Class, Ecn, EcnMode, FlowGroup, Frames, Growth, IdleRule, Interpolation, Ip,
-    Jitter, JitterModel, KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Quic, Recovery, Reorder,
-    Requests, RtoRule, Samples, Saved, Scenario, Schedule, SlowStart, Source, Spread, Tcp, Trace, Transport, Tunnel,
-    Udp, Video, Web,
+    Algorithm, Arrivals, Buffer, Change, Class, Ecn, EcnField, EcnMode, FlowGroup, Frames, Growth, IdleRule,
+    Interpolation, Ip, Jitter, JitterModel, KeyFrames, Law, Link, Loss, Pacing, PlayerRule, Policer, Queue, Quic,
+    Recovery, Reorder, Requests, RtoRule, Samples, Saved, Scenario, Schedule, SlowStart, Source, Spread, Tcp, Trace,
+    Transport, Tunnel, Udp, Video, Web,
 };
 pub use invalid::{Amount, Interval, Invalid};
 

@@ -15,6 +15,7 @@
 mod port;
 use super::Serving;
 use super::change::delay_line::DelayLine;
+use super::change::ecn::EcnField;
 use super::change::loss::Losses;
 use super::change::policer::Policer;
 use super::change::schedule::Schedule;
@@ -128,12 +129,17 @@ impl Served {
         let prompt = schedule.is_some() || serving == Serving::Promptly;
         let lookahead = if prompt { 0 } else { held.min(link.least_delay() / 2) };
         let mut port = Port {
-            plain: link.policer.is_none() && never_loses(link) && schedule.is_none() && transmitter.is_steady(),
+            plain: link.policer.is_none()
+                && never_loses(link)
+                && schedule.is_none()
+                && transmitter.is_steady()
+                && link.ecn_field == EcnField::Keep,
             line: link.limit.map(|packets| Box::new(DelayLine::new(packets))),
             simple: false,
             policer: link.policer.as_ref().map(Policer::new),
             losses: Losses::of(link, seed, identity),
             wire: Wire::new(link, seed, identity),
+            ecn_field: link.ecn_field.value(),
             next_change: schedule.as_ref().map_or(Nanos::MAX, |schedule| schedule.next()),
             schedule: schedule.map(Box::new),
             limit: link.buffer,

@@ -109,6 +109,9 @@ impl Report {
         if self.flows.iter().any(|flow| flow.app_limited_fraction.is_some()) {
             flows.columns.extend(columns("", SOURCE, &self.flows, |flow| flow));
         }
+        if self.flows.iter().any(|flow| flow.ecn.is_some()) {
+            flows.columns.extend(columns("", ECN, &self.flows, |flow| flow));
+        }
         let mut groups = Table::of("groups", &self.groups, GROUP);
         if self.flows.iter().any(|flow| flow.frames.is_some()) {
             flows.columns.extend(columns("", FLOW_FRAMES, &self.flows, |flow| &flow.frames));
@@ -209,6 +212,9 @@ const FLOW: &[Figure<FlowReport>] = &[
 /// Where the application of any of the flows does not always have data.
 const SOURCE: &[Figure<FlowReport>] =
     &[("app_limited_fraction", Of::Number(|f| f.app_limited_fraction.unwrap_or(0.0)))];
+
+/// Where any of the flows validates ECN.
+const ECN: &[Figure<FlowReport>] = &[("ecn", Of::Text(|f| f.ecn.unwrap_or("")))];
 
 /// Where any of the flows has frames.
 const FLOW_FRAMES: &[Figure<Option<FlowFrames>>] = &[

@@ -195,6 +195,8 @@ pub struct FlowReport {
     pub request_completion_s: Option<f64>,
     /// Picture of its video; `None` for a flow without one.
     pub video: Option<VideoFigures>,
+    /// State of the path for ECN: `"testing"`, `"capable"`, or `"failed"`; `None` for TCP and without ECN.
+    pub ecn: Option<&'static str>,
     /// When the last segment was acknowledged, seconds from the flow's start; NaN for a flow that did not finish.
     pub completion_s: f64,
 }

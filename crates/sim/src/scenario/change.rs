@@ -1,10 +1,10 @@
-//! Variation of a link: `loss`, `drop`, `schedule`, `jitter`, `reorder`, `aggregation`, `limit`, `policer`; read and written.
+//! Variation of a link: `loss`, `drop`, `schedule`, `jitter`, `reorder`, `aggregation`, `limit`, `ecn_field`, `policer`; read and written.
 
 use super::keys::{self, Key};
 use super::problem::{Problem, unknown};
 use super::reader::{Reader, kind};
 use super::units::{DATA, PACKETS, RATE, TIME};
-use super::{Change, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule, Table, Value, limits};
+use super::{Change, EcnField, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule, Table, Value, limits};
 use fullpipe_cc::Nanos;
 
 /// Varying parts of one direction. Missing keys are those of `other`; `"off"` is none.
@@ -34,6 +34,10 @@ pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, P
         aggregation: link_aggregation,
         phase: phase(reader, link_aggregation, other)?,
         limit: limit(reader, other)?,
+        ecn_field: reader
+            .one_of("ecn_field", "ECN field", &EcnField::NAMES)?
+            .or(other.map(|link| link.ecn_field))
+            .unwrap_or_default(),
         policer: unless_off(reader, "policer", other.and_then(|link| link.policer), policer)?,
         ..link
     })
@@ -115,12 +119,16 @@ pub fn write(link: &Link, forward: Option<&Link>) -> Vec<(&'static str, Value)> 
     let phase = link.phase.map(|phase| TIME.format(phase).into());
     let limit = link.limit.map(|packets| Value::from(PACKETS.format(packets)));
     let limit = limit.or_else(|| forward.filter(|forward| forward.limit.is_some()).map(|_| Value::from("unlimited")));
+    let changes_ecn = |link: &Link| link.ecn_field != EcnField::Keep;
+    let ecn_field = changes_ecn(link) || forward.is_some_and(changes_ecn);
+    let ecn_field = ecn_field.then(|| link.ecn_field.name().into());
     let parts = [
         ("jitter", jitter),
         ("reorder", reorder),
         ("aggregation", aggregation),
         ("phase", phase),
         ("limit", limit),
+        ("ecn_field", ecn_field),
         ("policer", policer),
     ];
     pairs.extend(parts.into_iter().filter_map(|(key, value)| value.map(|value| (key, value))));

@@ -6,7 +6,7 @@ mod traffic;
 
 use super::preset::Preset;
 use super::units::{DATA, Dimension, RATE, TIME};
-use super::{Interpolation, limits};
+use super::{EcnField, Interpolation, limits};
 pub use source::{FRAME_SOURCE, ON_OFF_SOURCE, RATE_SOURCE, REQUEST_SOURCE, VIDEO_SOURCE};
 use std::ops::RangeInclusive;
 pub use traffic::{FLOW, FRAMES, IP, RESUME, TCP, TRAFFIC, TUNNEL, UDP, WEB};
@@ -335,6 +335,12 @@ pub const VARYING: &[Key] = &[
         Other("whole number, packets or `\"unlimited\"`", "1 to 10¹² packets"),
         Value("\"unlimited\""),
         "Largest number of packets between the transmitter and the far end. A further packet is lost.",
+    ),
+    key(
+        "ecn_field",
+        Names(|| EcnField::ALL.map(EcnField::name).to_vec()),
+        Value("\"keep\""),
+        "ECN field of ECN-capable packets, marked or not, that leave the link: unchanged, cleared, or replaced by a codepoint.",
     ),
     key(
         "policer",

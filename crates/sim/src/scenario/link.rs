@@ -1,6 +1,6 @@
 //! Data of a link: rate, delay, buffer, queue, losses, and variations.
 
-use super::{Queue, Samples, Trace};
+use super::{EcnField, Queue, Samples, Trace};
 use fullpipe_cc::Nanos;
 
 /// Full-duplex link. Rate, delay, and queue are equal in both directions, unless `reverse` differs.
@@ -56,6 +56,8 @@ pub struct Link {
     pub phase: Option<Nanos>,
     /// Packets between the transmitter and the far end, at most; one more is lost there. `None` for no limit.
     pub limit: Option<u64>,
+    /// Treatment of the ECN field of packets that leave.
+    pub ecn_field: EcnField,
     /// Policer, which drops faster traffic before the queue.
     pub policer: Option<Policer>,
     /// Reverse direction where it differs: a link of equal name, whose `reverse` is `None`.
@@ -206,6 +208,7 @@ impl Default for Link {
             aggregation: None,
             phase: None,
             limit: None,
+            ecn_field: EcnField::Keep,
             policer: None,
             reverse: None,
         }
@@ -233,6 +236,7 @@ impl Link {
         self.schedule.changes.is_empty()
             && (self.jitter, self.reorder, self.aggregation, self.policer) == (None, None, None, None)
             && self.limit.is_none()
+            && self.ecn_field == EcnField::Keep
             && matches!(self.loss, Loss::Independent(_))
             && self.drop.is_empty()
             && self.delay_trace.is_none()

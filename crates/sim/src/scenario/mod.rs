@@ -31,6 +31,7 @@ mod tree;
 pub(crate) mod units;
 mod warnings;
 
+pub use crate::network::change::ecn::EcnField;
 pub use crate::packet::Ecn;
 pub use crate::rng::Spread;
 pub use crate::transport::ecn::EcnMode;

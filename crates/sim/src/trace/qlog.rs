@@ -58,6 +58,8 @@ pub struct Qlog {
     una: u64,
     segments: VecDeque<Transmission>,
     state: &'static str,
+    /// Last state of the path for ECN in the file.
+    ecn: &'static str,
     /// Metrics that have been written, by their place.
     written: [Option<u64>; METRIC_NAMES.len()],
 }
@@ -122,6 +124,7 @@ impl Qlog {
             una: 0,
             segments: VecDeque::new(),
             state: "slow_start",
+            ecn: "unknown",
             written: [None; METRIC_NAMES.len()],
         }
     }
@@ -153,10 +156,17 @@ impl Qlog {
             self.length
         );
         self.event(now, &RECOVERY_PARAMETERS, &recovery);
-        if self.version == QlogVersion::Draft13 && self.facts.tcp.ecn != EcnMode::Off {
-            self.event(now, &ECN_STATE, "\"old\":\"unknown\",\"new\":\"capable\"");
-        }
+        self.put_ecn_state(now, state);
         self.metrics(now, state);
+    }
+
+    /// Writes a change of the path's state for ECN.
+    fn put_ecn_state(&mut self, now: Nanos, state: &Snapshot) {
+        let Some(new) = state.ecn.filter(|&new| new != self.ecn) else { return };
+        let old = std::mem::replace(&mut self.ecn, new);
+        if self.version == QlogVersion::Draft13 {
+            self.event(now, &ECN_STATE, &format!("\"old\":\"{old}\",\"new\":\"{new}\""));
+        }
     }
 
     /// A packet leaves.
@@ -267,6 +277,7 @@ impl Qlog {
             );
             self.event(now, &RECEIVED, &data);
         }
+        self.put_ecn_state(now, state);
         self.settle(now, settled, state);
     }
 

@@ -2,7 +2,9 @@
 //!
 //! # Deviations and choices
 //!
-//! - Both ends are agreed on ECN before the connection begins; nothing is negotiated, and no path clears marks.
+//! - Both ends are agreed on ECN before the connection begins; nothing is negotiated. A path that clears the ECN field (`ecn_field`) is not
+//!   detected: no mark arrives, and the sender acts on losses.
+//! - A QUIC connection has its own ECN (`quic/ecn.rs`).
 //! - Retransmissions and ACKs are not ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5), with accurate ECN neither.
 //! - The congestion control answers a mark at once ([`Signal::Ecn`](fullpipe_cc::Signal)). With `prr` the window sinks over a round trip, as
 //!   in Linux, and does not grow meanwhile. The next answer comes after all segments outstanding at the first are acknowledged (RFC 3168

@@ -19,14 +19,9 @@ pub struct PacketLog {
 }
 
 impl PacketLog {
-    /// Packets of `bytes` bytes. New segments have the codepoint `ect`; `None` without ECN.
-    pub fn new(bytes: u32, ect: Option<Ecn>) -> PacketLog {
-        let ecn = match ect {
-            Some(Ecn::Ect1) => 1,
-            Some(Ecn::Ect0) => 2,
-            _ => 0,
-        };
-        PacketLog { bytes: bytes.into(), ecn, probe_due: false, events: None }
+    /// Packets of `bytes` bytes. New segments have the codepoint `ect`.
+    pub fn new(bytes: u32, ect: Ecn) -> PacketLog {
+        PacketLog { bytes: bytes.into(), ecn: ect as u8, probe_due: false, events: None }
     }
 
     /// Starts over for a new connection.

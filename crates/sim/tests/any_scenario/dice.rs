@@ -120,6 +120,7 @@ impl Dice {
         self.sources(&mut scenario);
         self.wires(&mut scenario);
         self.acks(&mut scenario);
+        self.ecn_fields(&mut scenario);
         scenario
     }
 

@@ -1,6 +1,6 @@
 //! Invariants of the report of every scenario.
 
-use fullpipe_sim::scenario::{Arrivals, Buffer, EcnMode, Link, Source};
+use fullpipe_sim::scenario::{Arrivals, Buffer, EcnField, EcnMode, Link, Source};
 use fullpipe_sim::{
     DirectionReport, FramesReport, Percentiles, Report, Scenario, Serving, Stopped, TrafficReport, run, run_served,
 };
@@ -198,6 +198,9 @@ impl Findings {
             let took = flow.completion_s;
             let bounded = took > 0.0 && took <= scenario.duration as f64 / 1e9;
             self.expect("completion within the run", took.is_nan() || bounded, flow);
+            let keeps = |&link: &usize| scenario.links[link].direction(tcp.reverse).ecn_field == EcnField::Keep;
+            let failed = flow.ecn == Some("failed");
+            self.expect("ECN fails only where a link changes it", !failed || !tcp.path.iter().all(keeps), flow);
             let fraction = flow.app_limited_fraction;
             let part = fraction.is_none_or(|x| x.is_nan() && flow.active_s == 0.0 || (0.0..=1.0).contains(&x));
             self.expect("a part of the time without data", part, flow);

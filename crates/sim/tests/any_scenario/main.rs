@@ -10,7 +10,7 @@ mod quic;
 mod resolved;
 
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{EcnMode, Jitter, JitterModel, Link, Loss, Recovery};
+use fullpipe_sim::scenario::{EcnField, EcnMode, Jitter, JitterModel, Link, Loss, Recovery};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -93,7 +93,7 @@ fn the_standing_scenarios_have_everything() {
     let frames = || all.iter().flat_map(|scenario| &scenario.udp).filter_map(|udp| udp.frames);
     assert!(frames().any(|frames| frames.key.is_some()) && frames().any(|frames| frames.key.is_none()));
     let links = || all.iter().flat_map(|scenario| &scenario.links).flat_map(|link| [link, link.direction(true)]);
-    let varied: [fn(&Link) -> bool; 16] = [
+    let varied: [fn(&Link) -> bool; 17] = [
         |link| link.trace.is_some(),
         |link| link.schedule.repeat.is_some(),
         |link| link.schedule.changes.iter().any(|change| change.rate_bps == Some(0)),
@@ -106,6 +106,7 @@ fn the_standing_scenarios_have_everything() {
         |link| link.reverse.is_some(),
         |link| !link.drop.is_empty(),
         |link| link.limit.is_some(),
+        |link| link.ecn_field == EcnField::NotEct,
         |link| link.delay_trace.as_ref().is_some_and(|trace| trace.repeats),
         |link| link.loss_trace.is_some(),
         |link| link.jitter.is_some_and(|jitter| jitter.reorder && jitter.correlation > 0.0),

@@ -39,6 +39,11 @@ pub const VARYING: &[(&str, &str, &[&str])] = &[
         &["links[0].reverse.drop: must be packet numbers from 1, e.g. [3, 17], got the number 2.5"],
     ),
     ("\"39 ms\"", "\"39 ms\"\nlimit = 0", &["line 10: links[0].limit: must be in [1, 1000000000000], got 0"]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\necn_field = \"ect2\"",
+        &["line 10: links[0].ecn_field: unknown ECN field \"ect2\"; did you mean \"ect"],
+    ),
     ("\"39 ms\"", "\"39 ms\"\nlimit = \"9 kB\"", &["links[0].limit: unknown unit \"kB\""]),
     (
         "\"39 ms\"",

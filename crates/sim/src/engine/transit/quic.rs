@@ -1,7 +1,7 @@
 //! QUIC packets at their receiver.
 
 use super::Transit;
-use crate::packet::{Ecn, Packet, PacketKind, Segment};
+use crate::packet::{Packet, PacketKind, Segment};
 use crate::traffic::connection::Connection;
 use crate::transport::policy::Policy;
 use fullpipe_cc::Nanos;
@@ -16,7 +16,7 @@ impl Transit {
             flow.duplicates += u64::from(counts);
             return None;
         }
-        let new = flow.sender.take_packet(segment.seq, segment.at, segment.marks.ecn() == Ecn::Ce);
+        let new = flow.sender.take_packet(segment.seq, segment.at, segment.marks.ecn());
         *(if new.is_some() { &mut flow.received } else { &mut flow.duplicates }) += u64::from(counts);
         if let (Some(number), Some(source)) = (new, &mut flow.source) {
             source.deliver_packet(number, segment.at);

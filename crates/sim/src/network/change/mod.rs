@@ -2,6 +2,7 @@
 //! known beforehand.
 
 pub mod delay_line;
+pub mod ecn;
 pub mod loss;
 pub mod policer;
 pub mod schedule;

@@ -192,6 +192,11 @@ impl Stock {
         true
     }
 
+    /// Sets the ECN field of a packet that is ECN-capable.
+    pub fn set_ecn(&mut self, place: u32, ecn: Ecn) {
+        self.places[place as usize].queued.packet.set_ecn(ecn);
+    }
+
     /// Number of data packets and datagrams in the store that the link will not lose.
     pub fn arriving(&self) -> u64 {
         self.arriving

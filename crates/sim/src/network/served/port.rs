@@ -11,7 +11,7 @@ use crate::network::discipline::{Discipline, Known, Stock};
 use crate::network::ledger::{Ledger, Totals};
 use crate::network::line::Span;
 use crate::network::transmitter::Transmitter;
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::scenario::Buffer;
 use fullpipe_cc::Nanos;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 /// All of it but the queue.
 #[derive(Debug)]
 pub(super) struct Port {
-    /// Neither a policer nor losses, and a constant rate: most links.
+    /// Neither a policer nor losses, a constant rate, and ECN fields that stay: most links.
     pub(super) plain: bool,
     /// [`Port::plain`], room is counted in packets, all packets have one propagation delay, and the queue has no shaper.
     pub(super) simple: bool,
@@ -29,6 +29,8 @@ pub(super) struct Port {
     pub(super) free: Nanos,
     pub(super) losses: Losses,
     pub(super) wire: Wire,
+    /// ECN field of ECN-capable packets that have left, if the link changes it.
+    pub(super) ecn_field: Option<Ecn>,
     /// Limit of the packets on the wire, if there is one.
     pub(super) line: Option<Box<DelayLine>>,
     pub(super) schedule: Option<Box<Schedule>>,
@@ -265,6 +267,9 @@ impl Port {
             let packet = self.stock.take(place).packet;
             self.lost.push(Packet { at: self.free, ..packet });
             return None;
+        }
+        if let Some(ecn) = self.ecn_field.filter(|_| !SIMPLE) {
+            self.stock.set_ecn(place, ecn);
         }
         Some(Departed { at, place })
     }

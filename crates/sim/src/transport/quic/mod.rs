@@ -1,7 +1,7 @@
 //! QUIC: loss detection and ACKs of RFC 9002 and RFC 9000 section 13.2, both ends of a connection.
 //!
-//! `flight.rs` has the packets in flight and finds losses, `rtt.rs` the round-trip times, `receiver.rs` the ACKs, `pacer.rs` the pacer. The
-//! sender drives them in `transport/sender/quic.rs`. `replay.rs` runs the loss detection on traces of other implementations.
+//! `flight.rs` has the packets in flight and finds losses, `rtt.rs` the round-trip times, `receiver.rs` the ACKs, `ecn.rs` ECN, `pacer.rs` the
+//! pacer. The sender drives them in `transport/sender/quic.rs`. `replay.rs` runs the loss detection on traces of other implementations.
 //!
 //! Deviations and choices:
 //! - One packet number space. With `handshake = true` a connection begins with one round trip and one RTT sample, otherwise with an RTT
@@ -13,16 +13,17 @@
 //! - Data that is lost is retransmitted before new data. A probe carries lost data, else new data, else the oldest data in flight.
 //! - A probe timeout sends two probes (section 6.2.4 allows one or two).
 //! - ACKs of packets that were declared lost at most three PTO ago show a spurious loss.
-//! - ECN counts are always valid, since no simulated path clears marks.
 //! - Another ACK frequency than that of RFC 9000 applies from the first packet on. Its ACK_FREQUENCY frame is in each packet until the
 //!   first ACK, and costs no bytes.
 
+mod ecn;
 mod flight;
 mod pacer;
 mod receiver;
 mod replay;
 mod rtt;
 
+pub use ecn::State as EcnState;
 pub use pacer::Pacer;
 pub use receiver::Receiver;
 pub use replay::{Declared, Replay};
@@ -30,7 +31,7 @@ pub use rtt::Rtt;
 
 use super::ranges::Ranges;
 use crate::model::{self, Pacing, Tcp};
-use crate::packet::Ecn;
+use crate::packet::{Ecn, Marks};
 use crate::trace::{LostPacket, Settled};
 use flight::{Flight, Found};
 pub use flight::{MTU_PROBE, Record};
@@ -75,8 +76,8 @@ pub struct Connection {
     /// Packets delivered and lost.
     pub delivered: u64,
     pub lost: u64,
-    /// Packets marked CE that ACKs have reported.
-    ce: u64,
+    /// ECN of the path.
+    ecn: ecn::Validation,
     /// Time of the last delivery, and send time of the newest delivered packet.
     delivered_at: Nanos,
     first_sent_at: Nanos,
@@ -94,8 +95,6 @@ pub struct Connection {
     bytes: Bytes,
     /// Time of the last path MTU probe.
     mtu_probed_at: Nanos,
-    /// ECN codepoint of data packets as [`Sent::ecn`] has it.
-    ecn: u8,
     rules: model::Quic,
     /// Packets carry an ACK_FREQUENCY frame: none has been acknowledged.
     asks_frequency: bool,
@@ -145,13 +144,9 @@ pub struct News {
 }
 
 impl Connection {
-    /// Connection that has sent nothing, with packets of `packet_bytes` on the wire.
-    pub fn new(rules: model::Quic, tcp: &Tcp, packet_bytes: u32, ect: Option<Ecn>) -> Connection {
-        let ecn = match ect {
-            Some(Ecn::Ect1) => 1,
-            Some(Ecn::Ect0) => 2,
-            _ => 0,
-        };
+    /// Connection that has sent nothing, with packets of `packet_bytes` on the wire, and of ECN codepoint `ect`.
+    pub fn new(rules: model::Quic, tcp: &Tcp, packet_bytes: u32, ect: Ecn) -> Connection {
+        let ecn = ecn::Validation::new(ect);
         let (paced, undoes) = (tcp.pacing != Pacing::Off, tcp.undo);
         let datagram = u64::from(model::quic_datagram(packet_bytes));
         Connection { datagram, full_datagram: datagram, ecn, paced, undoes, ..Connection::idle(rules) }
@@ -159,7 +154,17 @@ impl Connection {
 
     /// Packets that ACKs have reported as marked.
     pub fn marked(&self) -> u64 {
-        self.ce
+        self.ecn.marked()
+    }
+
+    /// State of the path for ECN; `None` without ECN.
+    pub fn ecn_state(&self) -> Option<EcnState> {
+        self.ecn.state()
+    }
+
+    /// ECN bits of the next packet.
+    pub fn marks(&self) -> Marks {
+        Marks::new(self.ecn.field(), false)
     }
 
     /// Adds acknowledged packets to the list for a log.
@@ -187,7 +192,6 @@ impl Connection {
             permits_growth: None,
             delivered: 0,
             lost: 0,
-            ce: 0,
             delivered_at: 0,
             first_sent_at: 0,
             missing: 0,
@@ -198,7 +202,7 @@ impl Connection {
             full_datagram: 1,
             bytes: Bytes::default(),
             mtu_probed_at: 0,
-            ecn: 0,
+            ecn: ecn::Validation::new(Ecn::NotEct),
             rules,
             asks_frequency: !rules.has_default_acks(),
             paced: true,
@@ -210,7 +214,8 @@ impl Connection {
     /// Starts over for a new connection.
     pub fn reset(&mut self) {
         let rules = self.rules;
-        let (datagram, ecn, paced, undoes) = (self.full_datagram, self.ecn, self.paced, self.undoes);
+        let (datagram, mut ecn, paced, undoes) = (self.full_datagram, self.ecn, self.paced, self.undoes);
+        ecn.reset();
         *self = Connection { datagram, full_datagram: datagram, ecn, paced, undoes, ..Connection::idle(rules) };
     }
 
@@ -317,10 +322,11 @@ impl Connection {
             first_sent_at: self.first_sent_at,
             app_limited: self.app_limited_until.is_some(),
             is_probe,
-            ecn: self.ecn,
+            ecn: self.ecn.field() as u8,
             reserved: [0; 5],
         };
         self.bytes.sent += sent.bytes;
+        self.ecn.on_sent();
         self.flight.send(sent, chunk);
         sent
     }
@@ -340,10 +346,12 @@ impl Connection {
         let mut news = News { prior_in_flight: self.flight.in_flight_bytes, ..News::default() };
         let receipts: Vec<_> = self.receiver.receipts(count).collect();
         let Some(&last) = receipts.last() else { return news };
-        let mut newest: Option<(Record, Nanos)> = None;
+        let largest = self.flight.largest_acked;
+        let (mut newest, mut capable): (Option<(Record, Nanos)>, u64) = (None, 0);
         for receipt in receipts.iter().filter(|receipt| receipt.number >= last.floor) {
             match self.flight.acknowledge(receipt.number, now) {
                 Some(Found::Acked(record)) => {
+                    capable += u64::from(record.sent.ecn > 0);
                     self.delivered += 1;
                     self.bytes.delivered += record.sent.bytes;
                     self.acked.insert(record.chunk, record.chunk + 1);
@@ -353,6 +361,7 @@ impl Connection {
                     }
                 }
                 Some(Found::Late(record)) => {
+                    capable += u64::from(record.sent.ecn > 0);
                     self.acked.insert(record.chunk, record.chunk + 1);
                     self.bytes.spurious += record.sent.bytes;
                     news.arrived.push(self.lost(&record, LostBy::PacketThreshold));
@@ -364,8 +373,9 @@ impl Connection {
         news.acked.sort_unstable_by_key(|packet| packet.sent.number);
         news.arrived.sort_unstable_by_key(|packet| packet.sent.number);
         news.all_arrived = !news.arrived.is_empty() && self.missing == 0;
-        news.marked = last.ce - self.ce;
-        self.ce = last.ce;
+        if self.flight.largest_acked > largest {
+            news.marked = self.ecn.on_ack(capable, last.counts);
+        }
         if let Some((record, at)) = newest {
             self.pto_count = 0;
             if std::mem::take(&mut self.asks_frequency) {
@@ -475,7 +485,7 @@ impl Connection {
         path.spurious = self.bytes.spurious;
         path.next_packet = self.flight.next_number();
         path.sent = self.bytes.sent;
-        path.ce = self.ce;
+        path.ce = self.ecn.marked();
         (path.delivered_at, path.first_sent_at) = (self.delivered_at, self.first_sent_at);
         (path.latest_rtt, path.min_rtt) = (self.rtt.latest, self.rtt.min);
         path.smoothed_rtt = known.then_some(self.rtt.smoothed);

@@ -5,7 +5,9 @@
 //! An ACK frame reports the newest 32 ranges of packet numbers. The simulator has both ends in one place: an ACK carries the number of
 //! packets that had arrived when it left, and [`Receiver::receipts`] has the packets themselves. So no ACK copies its ranges.
 
+use super::ecn::Counts;
 use crate::model::Quic;
+use crate::packet::Ecn;
 use crate::transport::ranges::Ranges;
 use fullpipe_cc::Nanos;
 use std::collections::VecDeque;
@@ -32,8 +34,8 @@ pub struct Receiver {
     held: u32,
     /// Time at which an ACK must leave; `None` if none is due.
     due: Option<Nanos>,
-    /// Packets marked CE, and whether the last one was.
-    ce: u64,
+    /// Packets by their ECN fields, and whether the last one was marked CE.
+    counts: Counts,
     last_ce: bool,
     /// Data that has arrived.
     chunks: Ranges,
@@ -48,8 +50,8 @@ pub struct Receipt {
     pub at: Nanos,
     /// Largest packet number so far, and its time of arrival.
     pub largest: (u64, Nanos),
-    /// Packets marked CE so far.
-    pub ce: u64,
+    /// Packets so far, by their ECN fields.
+    pub counts: Counts,
     /// Packet numbers below this are not reported.
     pub floor: u64,
 }
@@ -67,20 +69,21 @@ impl Receiver {
             largest_acked: None,
             held: 0,
             due: None,
-            ce: 0,
+            counts: Counts::default(),
             last_ce: false,
             chunks: Ranges::default(),
         }
     }
 
     /// Handles packet `number` with datagram `chunk` of the data, which arrives at `at`. Returns whether the data is new.
-    pub fn take(&mut self, number: u64, chunk: u64, at: Nanos, ce: bool) -> bool {
+    pub fn take(&mut self, number: u64, chunk: u64, at: Nanos, ecn: Ecn) -> bool {
         let largest = self.largest();
-        self.ce += u64::from(ce);
+        let ce = ecn == Ecn::Ce;
+        self.counts.add(ecn);
         let newest = self.newest.filter(|newest| newest.0 > number).unwrap_or((number, at));
         self.newest = Some(newest);
         if self.insert(number) {
-            self.receipts.push_back(Receipt { number, at, largest: newest, ce: self.ce, floor: self.floor });
+            self.receipts.push_back(Receipt { number, at, largest: newest, counts: self.counts, floor: self.floor });
         }
         self.held += 1;
         let changed = std::mem::replace(&mut self.last_ce, ce) != ce;
@@ -196,7 +199,7 @@ mod tests {
     fn acks(receiver: &mut Receiver, numbers: &[u64]) -> Vec<u64> {
         let mut sent = Vec::new();
         for (at, &number) in (0..).zip(numbers) {
-            receiver.take(number, number, at * MS, false);
+            receiver.take(number, number, at * MS, Ecn::NotEct);
             if receiver.is_due(at * MS) {
                 receiver.acknowledge();
                 sent.push(number);
@@ -210,7 +213,7 @@ mod tests {
         assert_eq!(acks(&mut receiver(2, 1), &[0, 1, 2, 3, 4]), [1, 3]);
         assert_eq!(acks(&mut receiver(10, 1), &(0..25).collect::<Vec<_>>()), [9, 19]);
         let mut held = receiver(2, 1);
-        held.take(0, 0, 7 * MS, false);
+        held.take(0, 0, 7 * MS, Ecn::NotEct);
         assert_eq!(held.deadline(), Some(32 * MS), "ack_delay later");
     }
 
@@ -234,7 +237,7 @@ mod tests {
         for (number, ce, due) in
             [(0, false, false), (1, true, true), (2, true, false), (3, false, false), (4, true, true)]
         {
-            receiver.take(number, number, MS, ce);
+            receiver.take(number, number, MS, if ce { Ecn::Ce } else { Ecn::Ect0 });
             assert_eq!(receiver.is_due(MS), due, "{number}");
             if due {
                 receiver.acknowledge();
@@ -248,7 +251,7 @@ mod tests {
         let mut receiver = receiver(1, 1);
         let counts: Vec<u64> = [0, 1, 3, 2]
             .map(|number| {
-                receiver.take(number, number, 10 * number, false);
+                receiver.take(number, number, 10 * number, Ecn::NotEct);
                 receiver.acknowledge()
             })
             .to_vec();
@@ -266,11 +269,11 @@ mod tests {
     fn an_ack_has_at_most_32_ranges() {
         let mut receiver = receiver(1, 1);
         (0..40).for_each(|number| {
-            receiver.take(2 * number, number, MS, false);
+            receiver.take(2 * number, number, MS, Ecn::NotEct);
         });
         let floor = receiver.receipts(40).last().map(|receipt| receipt.floor);
         assert_eq!(floor, Some(16));
-        assert!(receiver.take(1, 40, MS, false), "its data counts");
+        assert!(receiver.take(1, 40, MS, Ecn::NotEct), "its data counts");
         assert_eq!(receiver.receipts(100).count(), 0, "its number does not");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Connection, MTU_PROBE, News};
 use crate::model::Quic;
+use crate::packet::Ecn;
 use fullpipe_cc::Nanos;
 use fullpipe_cc::packets::Lost;
 
@@ -49,7 +50,7 @@ impl Replay {
     /// Handles an ACK frame with the ACK delay `delay`. `numbers` are the packets that no ACK before it had, ascending.
     pub fn acknowledge(&mut self, now: Nanos, numbers: &[u64], delay: Nanos) -> Declared {
         for &number in numbers {
-            self.0.receiver.take(number, number, 0, false);
+            self.0.receiver.take(number, number, 0, Ecn::NotEct);
         }
         let count = self.0.receiver.acknowledge();
         self.0.on_ack(now, count, delay).into()

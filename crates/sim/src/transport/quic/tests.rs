@@ -55,7 +55,7 @@ fn the_probe_timer_runs_while_a_packet_is_in_flight() {
 fn the_data_of_a_lost_packet_waits() {
     let mut connection = connection(5);
     for number in [0, 2, 3, 4] {
-        connection.receiver.take(number, number, 50 * MS, false);
+        connection.receiver.take(number, number, 50 * MS, Ecn::NotEct);
     }
     let count = connection.receiver.acknowledge();
     let news = connection.on_ack(100 * MS, count, 50 * MS);
@@ -85,7 +85,7 @@ fn steady() -> Connection {
 /// Handles an ACK of packets that arrived 25 ms ago in this order.
 fn ack(connection: &mut Connection, now: Nanos, numbers: &[u64]) -> News {
     for &number in numbers {
-        connection.receiver.take(number, number, now - 25 * MS, false);
+        connection.receiver.take(number, number, now - 25 * MS, Ecn::NotEct);
     }
     let count = connection.receiver.acknowledge();
     connection.on_ack(now, count, now - 25 * MS)
@@ -184,4 +184,48 @@ fn persistent_congestion_restarts_the_minimum_rtt() {
         assert_eq!((lost(&news), news.persistent), (vec![1, 2], persistent), "sent at 2 and {last} ms");
         assert_eq!(connection.rtt.min, Some(min * MS));
     }
+}
+
+/// Handles an ACK of packets that arrive with these ECN fields. Returns how many marks it reports, and the state of the path.
+fn ack_fields(connection: &mut Connection, packets: &[(u64, Ecn)]) -> (u64, Option<EcnState>) {
+    for &(number, ecn) in packets {
+        connection.receiver.take(number, number, 50 * MS, ecn);
+    }
+    let count = connection.receiver.acknowledge();
+    let news = connection.on_ack(100 * MS, count, 50 * MS);
+    (news.marked, connection.ecn_state())
+}
+
+/// Connection that has sent five packets with ECT(0).
+fn capable() -> Connection {
+    let mut connection =
+        Connection { ecn: ecn::Validation::new(Ecn::Ect0), ..Connection::idle(model::Quic::default()) };
+    connection.open(0, 100 * MS);
+    let sent = (0..5).map(|chunk| connection.send(0, chunk, false).ecn);
+    assert_eq!(sent.collect::<Vec<_>>(), [2; 5], "ECT(0)");
+    connection
+}
+
+/// RFC 9000 section 13.4.2.1: the ACK of 0, 1, and 3 counts 2 + 1 packets. Packet 2 arrives cleared, but its ACK does not raise the largest
+/// number. Packet 4 is counted.
+#[test]
+fn an_ack_that_does_not_raise_the_largest_number_is_not_validated() {
+    let mut connection = capable();
+    let state = Some(EcnState::Capable);
+    assert_eq!(ack_fields(&mut connection, &[(0, Ecn::Ect0), (1, Ecn::Ect0), (3, Ecn::Ce)]), (1, state));
+    assert_eq!(ack_fields(&mut connection, &[(2, Ecn::NotEct)]), (0, state));
+    assert_eq!(ack_fields(&mut connection, &[(4, Ecn::Ect0)]), (0, state));
+    assert_eq!(connection.marked(), 1);
+}
+
+/// RFC 9000 section 13.4.2.2: after a failure packets are not ECN-capable, and their ACKs need no counts. A new connection begins again.
+#[test]
+fn a_cleared_packet_ends_ecn() {
+    let mut connection = capable();
+    let state = Some(EcnState::Failed);
+    assert_eq!(ack_fields(&mut connection, &[(0, Ecn::Ect0), (1, Ecn::NotEct)]), (0, state));
+    assert_eq!((connection.send(100 * MS, 5, false).ecn, connection.marks().ecn()), (0, Ecn::NotEct));
+    assert_eq!(ack_fields(&mut connection, &[(2, Ecn::Ce), (5, Ecn::NotEct)]), (0, state));
+    connection.reset();
+    assert_eq!((connection.ecn_state(), connection.marks().ecn()), (Some(EcnState::Testing), Ecn::Ect0));
 }

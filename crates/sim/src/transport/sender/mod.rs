@@ -43,7 +43,7 @@ use super::outstanding::Records;
 use super::pacing::Pacer;
 use super::packet_log::PacketLog;
 use super::progress::{Phase, Progress};
-use super::quic::Connection as Quic;
+use super::quic::{Connection as Quic, EcnState};
 use super::rate::Sampler;
 use super::repair::{self, Context, Loss, Repair};
 use super::rto::RttEstimator;
@@ -88,7 +88,7 @@ pub struct Sender<P = Controller> {
     pub cc: P,
     repair: repair::Any,
     outstanding: Records,
-    /// ECN, if it is on.
+    /// ECN of TCP, if it is on.
     ecn: Option<Box<ecn::Sending>>,
     /// Segments sent (once each) in earlier connections.
     earlier: u64,
@@ -164,7 +164,7 @@ impl<P: Policy> Sender<P> {
             cc,
             repair,
             outstanding: if keeps_records { Records::new(sampler, tcp.undo) } else { Records::default() },
-            ecn: (tcp.ecn != EcnMode::Off).then(|| Box::new(ecn::Sending::new(tcp.ecn, tcp.ect))),
+            ecn: (tcp.ecn != EcnMode::Off && tcp.quic.is_none()).then(|| Box::new(ecn::Sending::new(tcp.ecn, tcp.ect))),
             earlier: 0,
             pacer,
             packets,
@@ -269,7 +269,16 @@ impl<P: Policy> Sender<P> {
     /// ECN bits of the segment that was just sent, `new` or not.
     #[inline]
     pub fn marks(&mut self, new: bool) -> Marks {
-        self.ecn.as_mut().map_or(Marks::NONE, |ecn| ecn.marks(new))
+        match (&mut self.ecn, &self.quic) {
+            (Some(ecn), _) => ecn.marks(new),
+            (None, Some(quic)) => quic.marks(),
+            (None, None) => Marks::NONE,
+        }
+    }
+
+    /// State of the path for ECN at a QUIC sender; `None` for TCP, which does not validate it, and without ECN.
+    pub fn ecn_state(&self) -> Option<EcnState> {
+        self.quic.as_ref()?.ecn_state()
     }
 
     /// Segments acknowledged cumulatively.
@@ -489,9 +498,9 @@ impl<P: Policy> Sender<P> {
     }
 }
 
-/// ECN codepoint of a flow's data; `None` without ECN.
-fn ect_of(tcp: &Tcp) -> Option<Ecn> {
-    Some(tcp.ect).filter(|_| tcp.ecn != EcnMode::Off)
+/// ECN codepoint of a flow's data.
+fn ect_of(tcp: &Tcp) -> Ecn {
+    if tcp.ecn == EcnMode::Off { Ecn::NotEct } else { tcp.ect }
 }
 
 /// Time `now` on a clock of the given tick. A tick of 1 ns is exact.

@@ -5,6 +5,7 @@
 //! period whose losses have all arrived is undone. The window is at least two packets (RFC 9002 section 7.2).
 
 use super::{Arrival, Sender};
+use crate::packet::Ecn;
 use crate::transport::policy::Policy;
 use crate::transport::quic::{Connection, MTU_PROBE, News, Receiver};
 use crate::transport::receiver::unwrap;
@@ -26,12 +27,12 @@ impl<P: Policy> Sender<P> {
     }
 
     /// Handles the arrival of a packet, of which `low` is the number modulo 2^32. Returns the number of its datagram of data if that is new.
-    pub fn take_packet(&mut self, low: u32, at: Nanos, ce: bool) -> Option<u64> {
+    pub fn take_packet(&mut self, low: u32, at: Nanos, ecn: Ecn) -> Option<u64> {
         let quic = self.quic.as_mut()?;
         let number = quic.receiver.number(low);
         // A packet that is forgotten was declared lost long ago, and its data was retransmitted.
         let chunk = quic.flight.get(number)?.chunk;
-        quic.receiver.take(number, chunk, at, ce).then_some(chunk)
+        quic.receiver.take(number, chunk, at, ecn).then_some(chunk)
     }
 
     /// Handles an ACK.

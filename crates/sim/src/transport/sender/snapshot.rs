@@ -4,7 +4,7 @@ use super::{Phase, Sender};
 use crate::trace::Settled;
 use crate::transport::pacing;
 use crate::transport::policy::Policy;
-use crate::transport::quic::Record;
+use crate::transport::quic::{EcnState, Record};
 use fullpipe_cc::Nanos;
 
 /// State of a sender. Windows are packets.
@@ -31,6 +31,8 @@ pub struct Snapshot {
     pub bytes_in_flight: Option<u64>,
     /// Marked packets that the receiver has reported.
     pub marked: u64,
+    /// State of the path for ECN, if that is on. TCP does not validate it.
+    pub ecn: Option<&'static str>,
     /// Congestion state: a phase of BBR, "recovery", "restart" (slow start after a timeout), "slow_start", or "congestion_avoidance".
     pub state: &'static str,
 }
@@ -56,6 +58,7 @@ impl<P: Policy> Sender<P> {
             datagram: None,
             bytes_in_flight: None,
             marked: self.ecn.as_ref().map_or(0, |ecn| ecn.told().into()),
+            ecn: self.ecn.as_ref().map(|_| EcnState::Capable.name()),
             state: self.congestion_state(),
         };
         if let Some(quic) = &self.quic {
@@ -70,6 +73,7 @@ impl<P: Policy> Sender<P> {
                 bytes_in_flight: Some(quic.flight.in_flight_bytes),
                 pacing_rate: quic.paced.then(|| self.quic_rate(quic)),
                 marked: quic.marked(),
+                ecn: quic.ecn_state().map(EcnState::name),
                 ..common
             };
         }

@@ -2,7 +2,7 @@
 
 use super::{Dice, MS, SECOND};
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Interpolation, JitterModel, Link, Loss, Samples};
+use fullpipe_sim::scenario::{EcnField, Interpolation, JitterModel, Link, Loss, Samples};
 
 impl Dice {
     /// ACKs for several segments, here and there.
@@ -23,6 +23,15 @@ impl Dice {
             self.wire(link);
             if let Some(back) = &mut link.reverse {
                 self.wire(back);
+            }
+        }
+    }
+
+    /// Links that change the ECN field.
+    pub(super) fn ecn_fields(&mut self, scenario: &mut Scenario) {
+        for link in &mut scenario.links {
+            if self.one_in(8) {
+                link.ecn_field = self.pick(&EcnField::ALL);
             }
         }
     }
