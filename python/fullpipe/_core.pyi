@@ -98,6 +98,7 @@ class Model:
         memory_bytes: int | None = None,
         *,
         pcap: str | os.PathLike[str] | None = None,
+        pcap_at: str = "sender",
         qlog: str | os.PathLike[str] | None = None,
         qlog_version: str = "0.3",
         most_packets: int | None = None,

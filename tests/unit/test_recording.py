@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -146,6 +147,52 @@ def test_selective_acknowledgments_are_above_the_cumulative_one(tmp_path: Path) 
             assert {start, end} <= sent
             blocks += 1
     assert blocks > 20
+
+
+def test_duplicates_are_reported_before_the_blocks(tmp_path: Path) -> None:
+    """RFC 2883 section 4: a D-SACK block is the first one, and is below the ACK, or inside the next block."""
+    reordered = 'buffer = "60 packets", reorder = { probability = 0.02, delay = "30 ms" }'
+    run(LOSSES.replace('buffer = "20 packets"', reordered), tmp_path, pcap=tmp_path / "captures")
+    found = 0
+    for _, _, tcp in packets(tmp_path / "captures" / "flow-0000-cubic.pcap"):
+        edges = struct.unpack(f"!{len(options(tcp).get(5, b'')) // 4}I", options(tcp).get(5, b""))
+        below = [start < tcp.ack for start in edges[::2]]
+        assert not any(below[1:])
+        found += below[:1] == [True]
+    assert found > 0
+
+
+def test_capture_at_the_receiver_has_what_arrives(tmp_path: Path) -> None:
+    text = LOSSES.replace('"linux"', '"linux", size = "6 MB"')
+    result = run(text, tmp_path, pcap=tmp_path / "there", pcap_at="receiver")
+    run(text, tmp_path, pcap=tmp_path / "here")
+    there, here = (packets(tmp_path / place / "flow-0000-cubic.pcap") for place in ("there", "here"))
+    (link,) = result.links.to_pylist()
+    assert link["dropped_packets"] > 0
+    data = [tcp for _, ip, tcp in there if ip.len > 100]
+    assert len(data) == result.totals["data_packets"] - link["dropped_packets"]
+    # No ACK is lost. Each takes 20 ms, and less than 0.1 ms for its transmission.
+    sent, arrived = ([(t, bytes(tcp)) for t, _, tcp in found[3:] if tcp.sport == 5201] for found in (there, here))
+    assert [content for _, content in sent] == [content for _, content in arrived]
+    delays = [after[0] - before[0] for before, after in zip(sent, arrived, strict=True)]
+    assert 0.02 <= min(delays) <= max(delays) < 0.0201
+    assert [t for t, _, _ in there] == sorted(t for t, _, _ in there)
+    syn, syn_ack, ack, *_ = there
+    assert [tcp.flags & 0x12 for _, _, tcp in (syn, syn_ack, ack)] == [0x02, 0x12, 0x10]
+    assert syn_ack[0] - syn[0] == 0 < 0.04 <= ack[0] - syn_ack[0]
+    measured = read(tmp_path / "there" / "flow-0000-cubic.pcap")
+    assert measured.metadata["vantage"] == "receiver"
+    assert last(measured)["rtt_s"] is None
+
+
+def test_marks_are_in_captures_at_the_receiver(tmp_path: Path) -> None:
+    result = run(MARKS, tmp_path, pcap=tmp_path / "captures", pcap_at="receiver")
+    marked = [
+        sum(ip.tos & 3 == 3 for _, ip, _ in packets(tmp_path / "captures" / name))
+        for name in ("flow-0000-prague.pcap", "flow-0001-cubic.pcap")
+    ]
+    assert sum(marked) == sum(link["marked_packets"] for link in result.links.to_pylist())
+    assert min(marked) > 0
 
 
 def test_handshake_before_an_established_connection_takes_a_base_rtt(tmp_path: Path) -> None:
@@ -307,6 +354,65 @@ def test_reader_knows_a_probe_of_the_path_mtu_by_its_transmission(tmp_path: Path
     assert last(read(file))["lost"] == 1
 
 
+SCHEMAS = Path(__file__).parent / "expected" / "qlog"
+"""CDDL of the drafts that define the two versions."""
+
+EVENT_TYPES = {
+    "0.3": {
+        "transport:parameters_set": "TransportParametersSet",
+        "transport:packet_sent": "TransportPacketSent",
+        "transport:packet_received": "TransportPacketReceived",
+        "recovery:parameters_set": "RecoveryParametersSet",
+        "recovery:metrics_updated": "RecoveryMetricsUpdated",
+        "recovery:congestion_state_updated": "RecoveryCongestionStateUpdated",
+        "recovery:packet_lost": "RecoveryPacketLost",
+    },
+    "draft-13": {
+        "quic:parameters_set": "QUICParametersSet",
+        "quic:packet_sent": "QUICPacketSent",
+        "quic:packet_received": "QUICPacketReceived",
+        "quic:recovery_parameters_set": "QUICRecoveryParametersSet",
+        "quic:recovery_metrics_updated": "QUICRecoveryMetricsUpdated",
+        "quic:congestion_state_updated": "QUICCongestionStateUpdated",
+        "quic:packet_lost": "QUICPacketLost",
+        "quic:ecn_state_updated": "QUICECNStateUpdated",
+    },
+}
+
+
+@pytest.mark.parametrize("text", [QUIC, LOSSES], ids=["quic", "tcp"])
+@pytest.mark.parametrize("version", ["0.3", "draft-13"])
+def test_log_has_the_schema_of_its_version(tmp_path: Path, version: str, text: str) -> None:
+    """Each event has the type of its name: as a whole, a file may have any other event."""
+    cddl = pytest.importorskip("cddl_verifier")
+    run(text, tmp_path, qlog=tmp_path / "logs", qlog_version=version)
+    (file,) = (path for path in (tmp_path / "logs").iterdir() if path.name.startswith("flow"))
+    # JSON has one kind of number.
+    schema = re.sub(r"\bfloat(32|64)\b", "number", (SCHEMAS / f"{version}.cddl").read_text())
+    validator = cddl.Validator(schema)
+    if version == "0.3":
+        head = json.loads(file.read_text())
+        events = head["traces"][0]["events"]
+        head["traces"][0]["events"] = events[:20]
+    else:
+        head, *events = [json.loads(record) for record in file.read_text().split("\x1e")[1:]]
+    found = validator.validate(head, "QlogFile" if version == "0.3" else "QlogFileSeq")
+    assert found.valid, found.errors
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        kinds.setdefault(event["name"], []).append(event)
+    assert {"packet_sent", "packet_received", "packet_lost"} <= {name.rpartition(":")[2] for name in kinds}
+    for name, some in kinds.items():
+        for event in some[:5] + some[-5:]:
+            assert validator.validate(event, "Event").valid
+            found = validator.validate(event["data"], EVENT_TYPES[version][name])
+            assert found.valid, (event, found.errors)
+    sent = events[[event["name"].endswith("packet_sent") for event in events].index(True)]["data"]
+    kind = EVENT_TYPES[version][next(name for name in kinds if name.endswith("packet_sent"))]
+    for wrong in ({"header": {}}, {"frames": [5]}, {"raw": {"length": -1}}):
+        assert not validator.validate(sent | wrong, kind).valid
+
+
 def test_bbr_shows_its_phases(tmp_path: Path) -> None:
     run(BBR, tmp_path, qlog=tmp_path / "logs")
     trace = json.loads((tmp_path / "logs" / "flow-0000-bbr.qlog").read_text())["traces"][0]
@@ -338,6 +444,7 @@ def test_flent_document(tmp_path: Path) -> None:
         (LOSSES.replace('"100 ms"', '"off"'), {"flent": "a"}, "--flent requires series_interval"),
         (LOSSES.replace("linux", 'linux", count = 1001, name = "x'), {"qlog": "a"}, "flows, got 1001"),
         (LOSSES, {"qlog": "a", "qlog_version": "0.5"}, "unknown version of qlog"),
+        (LOSSES, {"pcap": "a", "pcap_at": "sendr"}, "unknown place of a capture 'sendr'; did you mean 'sender'?"),
         (LOSSES, {"pcap": "full"}, "must be a new or empty directory"),
     ],
 )

@@ -3,7 +3,7 @@
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
 use fullpipe_sim::scenario::{Problem as Fault, Table, Value};
-use fullpipe_sim::{Destinations, QlogVersion, Scenario, Simulation, Stopped};
+use fullpipe_sim::{Destinations, QlogVersion, Scenario, Simulation, Stopped, Vantage};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -96,7 +96,7 @@ impl Model {
     /// Runs on the simulator, without the interpreter's lock. `progress` is called now and then with the simulated seconds
     /// reached; an exception from it or from a signal handler ends the run. A run that needs more than `memory_bytes` raises
     /// `Problem`. `pcap` and `qlog` are directories for files of packets, of at most `most_packets`.
-    #[pyo3(signature = (progress=None, memory_bytes=None, *, pcap=None, qlog=None, qlog_version="0.3", most_packets=None))]
+    #[pyo3(signature = (progress=None, memory_bytes=None, *, pcap=None, pcap_at="sender", qlog=None, qlog_version="0.3", most_packets=None))]
     #[expect(clippy::too_many_arguments)]
     fn run<'py>(
         &self,
@@ -104,6 +104,7 @@ impl Model {
         progress: Option<Py<PyAny>>,
         memory_bytes: Option<u64>,
         pcap: Option<PathBuf>,
+        pcap_at: &str,
         qlog: Option<PathBuf>,
         qlog_version: &str,
         most_packets: Option<u64>,
@@ -113,8 +114,14 @@ impl Model {
             "draft-13" => QlogVersion::Draft13,
             other => return Err(PyValueError::new_err(format!("qlog_version: unknown {other:?}"))),
         };
+        let pcap_at = match pcap_at {
+            "sender" => Vantage::Sender,
+            "receiver" => Vantage::Receiver,
+            other => return Err(PyValueError::new_err(format!("pcap_at: unknown {other:?}"))),
+        };
         let to = (pcap.is_some() || qlog.is_some()).then(|| Destinations {
             pcap,
+            pcap_at,
             qlog,
             qlog_version,
             most_packets: most_packets.unwrap_or(u64::MAX),

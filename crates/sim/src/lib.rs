@@ -62,7 +62,7 @@ pub use report::{
     Report, Series, Table, TrafficReport, TransferReport, TransferState, Values, VideoFigures,
 };
 pub use scenario::Scenario;
-pub use trace::{Destinations, QlogVersion};
+pub use trace::{Destinations, QlogVersion, Vantage};
 pub use transport::policy::Fault;
 #[doc(hidden)]
 pub use transport::quic::{Declared, Replay};

@@ -11,7 +11,7 @@ from fullpipe._cli.results import Output, engine_options, memory_option, output_
 from fullpipe._cli.scenarios import load, scenario_options
 from fullpipe.custom.arguments import as_algorithm
 from fullpipe.runs.engines import ENGINES, run, run_many
-from fullpipe.runs.recording import QLOG_VERSIONS, Recording
+from fullpipe.runs.recording import PLACES, QLOG_VERSIONS, Recording
 
 __all__ = ["command"]
 
@@ -27,6 +27,7 @@ __all__ = ["command"]
     "Write result.json, the scenario, and Parquet tables into DIR, in place of an earlier result.",
 )
 @click.option("--pcap", metavar="DIR", help="Write a capture of each TCP flow into DIR, for Wireshark.")
+@click.option("--pcap-at", type=click.Choice(PLACES), default=PLACES[0], show_default=True, help="Place of captures.")
 @click.option("--qlog", metavar="DIR", help="Write a QUIC log of each flow into DIR, for qvis.")
 @click.option(
     "--qlog-version", type=click.Choice(QLOG_VERSIONS), default=QLOG_VERSIONS[0], show_default=True, help="Schema."

@@ -23,12 +23,14 @@ class PacketFiles:
 
     Attributes:
         pcap: Existing directory for captures.
+        pcap_at: Place of these: "sender" or "receiver".
         qlog: Existing directory for QUIC logs.
         qlog_version: Schema of these.
         most_packets: Number of packets at which the run ends; None for no limit.
     """
 
     pcap: str | None = None
+    pcap_at: str = "sender"
     qlog: str | None = None
     qlog_version: str = "0.3"
     most_packets: int | None = None

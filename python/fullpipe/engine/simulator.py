@@ -104,6 +104,7 @@ def _simulate_here(
             hear,
             memory_bytes,
             pcap=files.pcap,
+            pcap_at=files.pcap_at,
             qlog=files.qlog,
             qlog_version=files.qlog_version,
             most_packets=files.most_packets,

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
 
-__all__ = ["QLOG_VERSIONS", "Recording"]
+__all__ = ["PLACES", "QLOG_VERSIONS", "Recording"]
 
 QLOG_VERSIONS = ("0.3", "draft-13")
 """Schemas of a QUIC log. qvis reads the first one."""
+
+PLACES = ("sender", "receiver")
+"""Places of a capture."""
 
 MOST_FLOWS, MOST_PACKETS = 1000, 10_000_000
 """Files, and packets in them, at most, unless more are forced."""
@@ -36,6 +39,7 @@ class Recording:
 
     Attributes:
         pcap: Directory of captures, one per TCP flow.
+        pcap_at: Place of the captures, one of `PLACES`.
         qlog: Directory of QUIC logs, one per flow.
         qlog_version: One of `QLOG_VERSIONS`.
         flent: Data file of flent.
@@ -43,6 +47,7 @@ class Recording:
     """
 
     pcap: str | os.PathLike[str] | None = None
+    pcap_at: str = PLACES[0]
     qlog: str | os.PathLike[str] | None = None
     qlog_version: str = QLOG_VERSIONS[0]
     flent: str | os.PathLike[str] | None = None
@@ -66,6 +71,8 @@ class Recording:
             raise InputError(f"--{names[0]} requires the engine simulator")
         if self.qlog_version not in QLOG_VERSIONS:
             raise InputError(unknown("version of qlog", self.qlog_version, QLOG_VERSIONS))
+        if self.pcap_at not in PLACES:
+            raise InputError(unknown("place of a capture", self.pcap_at, PLACES))
         resolved = scenario.resolved().to_dict()
         flows = resolved.get("flows", [])
         count = sum(int(flow.get("count", 1)) for flow in flows)
@@ -97,7 +104,7 @@ class Recording:
             yield PacketFiles()
             return
         most = None if self.force else MOST_PACKETS
-        files = PacketFiles(qlog_version=self.qlog_version, most_packets=most)
+        files = PacketFiles(pcap_at=self.pcap_at, qlog_version=self.qlog_version, most_packets=most)
         with ExitStack() as stack:
             if self.pcap is not None:
                 files = replace(files, pcap=str(stack.enter_context(staged(self.pcap))))

@@ -1,7 +1,7 @@
 //! Events of flows for their files ([`crate::trace`]).
 
 use super::Engine;
-use crate::packet::{AckNote, Marks};
+use crate::packet::{AckNote, Marks, Segment};
 use crate::trace::{self, Destinations, Sent, Tracer};
 use crate::traffic::connection::Connection;
 use crate::transport::policy::Policy;
@@ -48,6 +48,20 @@ pub fn sent<P: Policy>(trace: &mut Trace, flow: &Connection<P>, seq: u64, now: N
         let (chunk, after_mtu_probe) = (sender.chunk_of(seq).unwrap_or(seq), sender.is_after_mtu_probe(seq));
         let sent = Sent { seq, chunk, after_mtu_probe, new, marks, is_last };
         tracer.sent(flow.id, now, &sent, &sender.snapshot());
+    }
+}
+
+/// A TCP segment arrives at its receiver.
+pub fn received(trace: &mut Trace, segment: &Segment) {
+    if let Some(tracer) = trace {
+        tracer.received(segment);
+    }
+}
+
+/// A TCP receiver sends an ACK.
+pub fn replied(trace: &mut Trace, flow: u32, arrival: &Arrival, note: Option<&AckNote>) {
+    if let Some(tracer) = trace {
+        tracer.replied(flow, arrival.receiver_stamp, arrival, note);
     }
 }
 

@@ -404,7 +404,9 @@ impl Transit {
     #[inline(always)]
     fn receive<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
         match flow.direct {
-            Some(Direct { back, .. }) if segment.incarnation == flow.incarnation => {
+            Some(Direct { back, .. })
+                if segment.incarnation == flow.incarnation && !(P::MAY_FAIL && self.tracer.is_some()) =>
+            {
                 self.receive_direct(flow, back, segment)
             }
             _ => self.deliver_by_call(flow, segment),
@@ -424,6 +426,9 @@ impl Transit {
     fn deliver<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) -> Option<Packet> {
         if flow.is_quic() {
             return self.deliver_quic(flow, segment);
+        }
+        if P::MAY_FAIL {
+            tracing::received(&mut self.tracer, &segment);
         }
         let counts = self.count_delivered(segment.at);
         if segment.incarnation != flow.incarnation {
@@ -479,17 +484,18 @@ impl Transit {
         let blocks = flow.receiver.sack_blocks();
         let echo = flow.heed.as_ref().and_then(|heed| heed.echo());
         let noted = blocks.is_some() || echo.is_some();
+        let note = AckNote { blocks: blocks.unwrap_or_default(), echo };
+        if P::MAY_FAIL {
+            let arrival = Arrival { cumulative: next as u32, stamp, receiver_stamp: at };
+            tracing::replied(&mut self.tracer, flow.id, &arrival, noted.then_some(&note));
+        }
         Packet {
             at,
             stamp,
             aside: at,
             flow: flow.id,
             seq: next as u32,
-            note: if noted {
-                self.notes.put(AckNote { blocks: blocks.unwrap_or_default(), echo })
-            } else {
-                NoteSlot::NONE
-            },
+            note: if noted { self.notes.put(note) } else { NoteSlot::NONE },
             incarnation: flow.incarnation,
             hop: flow.route.data_hops,
             kind: PacketKind::Ack,

@@ -7,7 +7,7 @@ mod file;
 mod pcap;
 mod qlog;
 
-use crate::packet::{AckNote, Marks};
+use crate::packet::{AckNote, Marks, Segment};
 use crate::scenario::{Scenario, Tcp};
 use crate::transport::sender::{Arrival, Snapshot};
 use fullpipe_cc::Nanos;
@@ -26,6 +26,18 @@ pub enum QlogVersion {
     V03,
     /// Draft 13 of quic-events, a sequence of JSON records.
     Draft13,
+}
+
+/// Place of a capture.
+///
+/// Example: see [`Destinations`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Vantage {
+    /// Data as it leaves, ACKs as they arrive.
+    #[default]
+    Sender,
+    /// Data as it arrives, ACKs as they leave.
+    Receiver,
 }
 
 /// Destinations of a run's packets.
@@ -51,6 +63,8 @@ pub enum QlogVersion {
 pub struct Destinations {
     /// Existing directory of captures.
     pub pcap: Option<PathBuf>,
+    /// Place of these.
+    pub pcap_at: Vantage,
     /// Existing directory of QUIC logs.
     pub qlog: Option<PathBuf>,
     /// Schema of these.
@@ -61,7 +75,13 @@ pub struct Destinations {
 
 impl Default for Destinations {
     fn default() -> Self {
-        Destinations { pcap: None, qlog: None, qlog_version: QlogVersion::default(), most_packets: u64::MAX }
+        Destinations {
+            pcap: None,
+            pcap_at: Vantage::default(),
+            qlog: None,
+            qlog_version: QlogVersion::default(),
+            most_packets: u64::MAX,
+        }
     }
 }
 
@@ -130,7 +150,7 @@ impl Tracer {
     /// Empty files for the flows, in the engine's order.
     pub fn new(to: &Destinations, flows: &[Facts]) -> Tracer {
         let files = flows.iter().map(|facts| {
-            let pcap = to.pcap.as_deref().map(|folder| Pcap::new(&facts.path(folder, "pcap"), facts));
+            let pcap = to.pcap.as_deref().map(|folder| Pcap::new(&facts.path(folder, "pcap"), facts, to.pcap_at));
             let ending = if to.qlog_version == QlogVersion::V03 { "qlog" } else { "sqlog" };
             let qlog = to.qlog.as_deref();
             (pcap, qlog.map(|folder| Qlog::new(&facts.path(folder, ending), facts, to.qlog_version)))
@@ -175,6 +195,20 @@ impl Tracer {
         }
         if let Some(qlog) = qlog {
             qlog.sent(now, sent, state);
+        }
+    }
+
+    /// A TCP segment arrives at its receiver.
+    pub fn received(&mut self, segment: &Segment) {
+        if let Some((Some(pcap), _)) = self.flows.get_mut(segment.flow as usize) {
+            pcap.received(segment);
+        }
+    }
+
+    /// A TCP receiver sends an ACK.
+    pub fn replied(&mut self, flow: u32, now: Nanos, arrival: &Arrival, note: Option<&AckNote>) {
+        if let Some((Some(pcap), _)) = self.flows.get_mut(flow as usize) {
+            pcap.replied(now, arrival, note);
         }
     }
 

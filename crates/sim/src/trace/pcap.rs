@@ -1,4 +1,4 @@
-//! Capture of a TCP flow at its sender: Ethernet, IPv4, and TCP with timestamps, SACK, and ECN. Only headers are captured.
+//! Capture of a TCP flow at its sender or receiver: Ethernet, IPv4, and TCP with timestamps, SACK, and ECN. Only headers are captured.
 //!
 //! Sources: draft-ietf-opsawg-pcap (file), RFC 9293 (TCP), RFC 7323 (timestamps), RFC 2018 (SACK), RFC 3168 and RFC 9768 (ECN).
 //!
@@ -6,16 +6,18 @@
 //! - Times are 1 s after 2000-01-01 plus the simulated time. The timestamp clock has the tick `timestamp_tick`, and 1 us at least.
 //! - A data packet has the scenario's packet size, Ethernet header included. An ACK has the size that its options require.
 //! - A connection that begins established gets a handshake one base RTT before its first data.
-//! - The receiver's FIN, its requests to the sender, and DSACK are left out.
+//! - The receiver's FIN and its requests to the sender are left out, and so are ACKs of a connection that is complete.
+//! - A SYN and a FIN reach the receiver after half of the handshake's RTT, or of the base RTT. The last packet of the handshake arrives with the first data.
 //! - The TCP checksum is that of a payload of zeros.
 
 use super::file::File;
-use super::{Facts, Sent};
-use crate::packet::{AckNote, SackBlocks};
+use super::{Facts, Sent, Vantage};
+use crate::packet::{AckNote, SackBlocks, Segment};
 use crate::scenario::EcnMode;
 use crate::transport::receiver::unwrap;
 use crate::transport::sender::Arrival;
 use fullpipe_cc::Nanos;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Headers of a data packet: Ethernet, IPv4, TCP, and timestamps.
@@ -62,6 +64,25 @@ pub struct Pcap {
     echo: u32,
     /// Last ACE field.
     ace: u32,
+    /// For a capture at the receiver.
+    away: Option<Away>,
+}
+
+/// Packets on their way to a capture at the receiver.
+#[derive(Default)]
+struct Away {
+    /// Data by segment and the time of its transmission. Lost packets stay.
+    data: HashMap<(u32, Nanos), OnWay>,
+    /// The last packet of the handshake, of these timestamps.
+    opening: Option<[u8; 12]>,
+}
+
+/// Header fields of a data packet on its way.
+struct OnWay {
+    seq: u32,
+    flags: u16,
+    ident: u16,
+    options: [u8; 12],
 }
 
 /// Fields of a packet that differ.
@@ -74,11 +95,13 @@ struct Frame<'a> {
     window: u16,
     options: &'a [u8],
     payload: u32,
+    /// IP identification; the next one if there is none.
+    ident: Option<u16>,
 }
 
 impl Pcap {
     /// Capture of a flow that has not begun.
-    pub fn new(path: &Path, facts: &Facts) -> Pcap {
+    pub fn new(path: &Path, facts: &Facts, at: Vantage) -> Pcap {
         let payload = facts.packet_size.saturating_sub(HEADERS).max(1);
         let advertised = facts.tcp.max_window.map(|packets| packets.saturating_mul(payload.into()) >> WINDOW_SCALE);
         let mut file = File::new(path);
@@ -100,6 +123,7 @@ impl Pcap {
             high: 0,
             echo: 0,
             ace: ACE_FIRST,
+            away: (at == Vantage::Receiver).then(Away::default),
         }
     }
 
@@ -115,13 +139,18 @@ impl Pcap {
 
     /// A SYN leaves.
     pub fn syn(&mut self, now: Nanos) {
-        self.put_syn(now as i64);
+        if self.away.is_none() {
+            self.put_syn(now as i64, now as i64);
+        }
     }
 
     /// A connection begins established.
     pub fn established(&mut self, now: Nanos) {
-        self.put_syn(now as i64 - self.base_rtt);
-        self.put_syn_ack(now as i64, now as i64 - self.base_rtt);
+        let sent = now as i64 - self.base_rtt;
+        if self.away.is_none() {
+            self.put_syn(sent, sent);
+        }
+        self.put_syn_ack(now as i64, sent);
     }
 
     /// The answer to the SYN of `stamp` arrives.
@@ -129,13 +158,14 @@ impl Pcap {
         self.put_syn_ack(now as i64, stamp as i64);
     }
 
-    fn put_syn(&mut self, at: i64) {
+    /// A SYN that left at `sent`.
+    fn put_syn(&mut self, at: i64, sent: i64) {
         let flags = match self.ecn {
             EcnMode::Off => 0,
             EcnMode::Classic => ECE | CWR,
             EcnMode::Accurate | EcnMode::Ace => AE | CWR | ECE,
         };
-        let options = self.syn_options(self.stamp(at), 0);
+        let options = self.syn_options(self.stamp(sent), 0);
         let frame = Frame { from_sender: true, flags: SYN | flags, ecn: 0, ..self.plain(&options) };
         self.put(at, &Frame { seq: self.isn, ack: 0, ..frame });
     }
@@ -148,11 +178,23 @@ impl Pcap {
             EcnMode::Accurate | EcnMode::Ace => CWR,
         };
         let sent = at - (at - stamp) / 2;
+        if self.away.is_some() {
+            self.put_syn(sent, stamp);
+        }
         let options = self.syn_options(self.stamp(sent), self.stamp(stamp));
         let frame = Frame { from_sender: false, flags: SYN | ACK | flags, ..self.plain(&options) };
-        self.put(at, &Frame { seq: RECEIVER_ISN, ack: self.isn.wrapping_add(1), ..frame });
+        let seen = if self.away.is_some() { sent } else { at };
+        self.put(seen, &Frame { seq: RECEIVER_ISN, ack: self.isn.wrapping_add(1), ..frame });
         self.echo = self.stamp(sent);
         let options = stamps(self.stamp(at), self.echo);
+        match &mut self.away {
+            Some(away) => away.opening = Some(options),
+            None => self.put_opening(at, options),
+        }
+    }
+
+    /// The last packet of the handshake.
+    fn put_opening(&mut self, at: i64, options: [u8; 12]) {
         // The ACE field reports a SYN-ACK that was not ECN-capable (RFC 9768 table 3).
         let flags = if self.is_accurate() { CWR } else { 0 };
         let frame = Frame { from_sender: true, flags: ACK | flags, window: self.window, ..self.plain(&options) };
@@ -165,22 +207,57 @@ impl Pcap {
         let options = stamps(self.stamp(now as i64), self.echo);
         let cwr = if sent.marks.cwr() && self.ecn == EcnMode::Classic { CWR } else { 0 };
         let push = if sent.is_last { PSH } else { 0 };
-        let frame = Frame {
-            from_sender: true,
-            seq: self.sequence(sent.seq),
-            ack: RECEIVER_ISN.wrapping_add(1),
-            // The sender has received no marked packets.
-            flags: ACK | push | cwr | if self.is_accurate() { ace_flags(ACE_FIRST) } else { 0 },
-            ecn: sent.marks.bits() & 3,
-            window: self.window,
-            options: &options,
-            payload: self.payload,
-        };
-        self.put(now as i64, &frame);
+        // The sender has received no marked packets.
+        let flags = ACK | push | cwr | if self.is_accurate() { ace_flags(ACE_FIRST) } else { 0 };
+        let packet = OnWay { seq: self.sequence(sent.seq), flags, ident: self.idents[0], options };
+        self.idents[0] = self.idents[0].wrapping_add(1);
+        match &mut self.away {
+            Some(away) => drop(away.data.insert((sent.seq as u32, now), packet)),
+            None => self.put_data(now as i64, &packet, sent.marks.bits() & 3),
+        }
     }
 
-    /// An ACK arrives.
+    /// A segment arrives at the receiver.
+    pub fn received(&mut self, segment: &Segment) {
+        let Some(away) = &mut self.away else { return };
+        let Some(packet) = away.data.remove(&(segment.seq, segment.stamp)) else { return };
+        if let Some(options) = away.opening.take() {
+            self.put_opening(segment.at as i64, options);
+        }
+        self.put_data(segment.at as i64, &packet, segment.marks.bits() & 3);
+    }
+
+    fn put_data(&mut self, at: i64, packet: &OnWay, ecn: u8) {
+        let frame = Frame {
+            from_sender: true,
+            seq: packet.seq,
+            ack: RECEIVER_ISN.wrapping_add(1),
+            flags: packet.flags,
+            ecn,
+            window: self.window,
+            options: &packet.options,
+            payload: self.payload,
+            ident: Some(packet.ident),
+        };
+        self.put(at, &frame);
+    }
+
+    /// An ACK arrives at the sender.
     pub fn ack(&mut self, now: Nanos, arrival: &Arrival, note: Option<&AckNote>) {
+        if self.away.is_none() {
+            self.put_ack(now, arrival, note);
+        }
+        self.echo = self.stamp(arrival.receiver_stamp as i64);
+    }
+
+    /// The receiver sends an ACK.
+    pub fn replied(&mut self, now: Nanos, arrival: &Arrival, note: Option<&AckNote>) {
+        if self.away.is_some() {
+            self.put_ack(now, arrival, note);
+        }
+    }
+
+    fn put_ack(&mut self, now: Nanos, arrival: &Arrival, note: Option<&AckNote>) {
         let cumulative = unwrap(arrival.cumulative, self.una);
         self.una = self.una.max(cumulative);
         let echo = note.and_then(|note| note.echo);
@@ -202,7 +279,6 @@ impl Pcap {
         if let Some(blocks) = note.and_then(AckNote::sack) {
             self.add_blocks(&mut options, blocks);
         }
-        self.echo = value;
         let frame = Frame {
             from_sender: false,
             seq: RECEIVER_ISN.wrapping_add(1),
@@ -219,7 +295,8 @@ impl Pcap {
         let options = stamps(self.stamp(now as i64), self.echo);
         let flags = if self.is_accurate() { ace_flags(ACE_FIRST) } else { 0 };
         let frame = Frame { from_sender: true, flags: FIN | ACK | flags, window: self.window, ..self.plain(&options) };
-        self.put(now as i64, &Frame { seq: self.sequence(self.high), ack: RECEIVER_ISN.wrapping_add(1), ..frame });
+        let at = now as i64 + if self.away.is_some() { self.base_rtt / 2 } else { 0 };
+        self.put(at, &Frame { seq: self.sequence(self.high), ack: RECEIVER_ISN.wrapping_add(1), ..frame });
     }
 
     fn is_accurate(&self) -> bool {
@@ -258,7 +335,17 @@ impl Pcap {
     }
 
     fn plain<'a>(&self, options: &'a [u8]) -> Frame<'a> {
-        Frame { from_sender: true, seq: 0, ack: 0, flags: 0, ecn: 0, window: u16::MAX, options, payload: 0 }
+        Frame {
+            from_sender: true,
+            seq: 0,
+            ack: 0,
+            flags: 0,
+            ecn: 0,
+            window: u16::MAX,
+            options,
+            payload: 0,
+            ident: None,
+        }
     }
 
     fn put(&mut self, at: i64, frame: &Frame) {
@@ -273,12 +360,15 @@ impl Pcap {
             packet.extend([2, side - 1, 0, 0, high, low]);
         }
         packet.extend([8, 0]);
-        let ident = &mut self.idents[usize::from(!frame.from_sender)];
+        let next = &mut self.idents[usize::from(!frame.from_sender)];
+        let ident = frame.ident.unwrap_or(*next);
+        if frame.ident.is_none() {
+            *next = next.wrapping_add(1);
+        }
         let mut ip = [0; 20];
         ip[..2].copy_from_slice(&[0x45, frame.ecn]);
         ip[2..4].copy_from_slice(&((20 + tcp + frame.payload).min(u16::MAX.into()) as u16).to_be_bytes());
         ip[4..6].copy_from_slice(&ident.to_be_bytes());
-        *ident = ident.wrapping_add(1);
         ip[6..10].copy_from_slice(&[0x40, 0, 64, 6]);
         ip[12..16].copy_from_slice(&from.0);
         ip[16..].copy_from_slice(&to.0);
