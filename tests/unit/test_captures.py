@@ -168,6 +168,24 @@ def test_retransmissions_and_selective_acknowledgments(tmp_path: Path) -> None:
     assert found["rtt_s"] == pytest.approx(0.045, abs=1e-6)
 
 
+def test_rows_of_packets(tmp_path: Path) -> None:
+    """Four segments, of which the second is lost: SACK of the third and the fourth, and a retransmission."""
+    path = tmp_path / "capture"
+    found = [data(100.1 + n / 1000, n) for n in range(4)]
+    found += [ack(100.15, 1), ack(100.16, 1, options=sack((2896, 5792))), data(100.17, 1), ack(100.21, 4)]
+    found.append(ack(100.22, 4, options=sack((1448, 2896))))  # a D-SACK block
+    path.write_bytes(pcap([*handshake(), *found]))
+    assert len(read(path).packets) == 0
+    rows = [(row["kind"], row["seq"], row["bytes"]) for row in read(path, packets=True).packets.to_pylist()]
+    assert rows == [
+        *(("sent", 1448 * n, 1448) for n in range(4)),
+        ("acked", 0, 1448),
+        ("sacked", 2896, 2896),
+        ("sent", 1448, 1448),
+        ("acked", 1448, 4344),
+    ]
+
+
 def test_timestamps_give_an_rtt_in_a_recovery(tmp_path: Path) -> None:
     packets = [*handshake(), data(100.05, 0, options=stamps(1, 1)), data(100.051, 1, options=stamps(2, 1))]
     packets += [data(100.2, 0, options=stamps(200, 1)), ack(100.25, 2, options=stamps(9, 200))]

@@ -193,6 +193,8 @@ def test_marks_are_in_captures_at_the_receiver(tmp_path: Path) -> None:
     ]
     assert sum(marked) == sum(link["marked_packets"] for link in result.links.to_pylist())
     assert min(marked) > 0
+    rows = read(tmp_path / "captures" / "flow-0000-prague.pcap", packets=True).packets.to_pylist()
+    assert sum(row["ecn"] == 3 for row in rows) == marked[0]
 
 
 def test_handshake_before_an_established_connection_takes_a_base_rtt(tmp_path: Path) -> None:
@@ -282,8 +284,13 @@ def test_quic_log_has_packets_losses_and_states(tmp_path: Path, version: str) ->
     assert states[:2] == ["recovery", "congestion_avoidance"]
     times = [each["time"] for each in events]
     assert times == sorted(times)
-    found = read(file)
+    found = read(file, packets=True)
     assert last(found)["retransmits"] == flow(result)["retransmits"]
+    rows = [(row["kind"], row["seq"], row["bytes"]) for row in found.packets.to_pylist()]
+    assert [row for row in rows if row[0] == "sent"] == [("sent", 1472 * n, 1472) for n in range(len(sent))]
+    lost = {event["data"]["header"]["packet_number"] for event in events if event["name"].endswith("packet_lost")}
+    assert {seq // 1472 for kind, seq, _ in rows if kind == "lost"} == lost
+    assert sum(size for kind, _, size in rows if kind == "acked") == last(found)["acked_bytes"]
 
 
 @pytest.mark.parametrize("version", ["0.3", "draft-13"])

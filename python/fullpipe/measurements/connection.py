@@ -73,6 +73,15 @@ class Direction:
         full = [(count, size) for size, count in self._sizes.items() if size <= limit]
         return max(full)[1] if full else self.option_mss
 
+    @property
+    def cumulative(self) -> int:
+        """Payload bytes below the last cumulative acknowledgment."""
+        return self._cum
+
+    def place_of(self, number: int) -> int:
+        """Bytes of payload before a sequence number; 0 before the first data."""
+        return 0 if self._base is None else max(0, self._place(number, self._high))
+
     def on_data(self, t_s: float, seq: int, size: int, stamp: int | None) -> None:
         """Takes a packet with data."""
         if self._base is None:

@@ -135,33 +135,38 @@ class Segment:
             at += length
 
 
-def read_pcap(source: Source, metadata: Tree) -> Measurement:
+def read_pcap(source: Source, metadata: Tree, *, packets: bool = False) -> Measurement:
     """Measurement of a capture.
+
+    Args:
+        source: The file.
+        metadata: What is known of it.
+        packets: Whether to keep a row per packet.
 
     Raises:
         FileError: The link type is not read, the file is damaged, or it has no TCP connection with data.
     """
     builder = Builder(metadata)
-    capture = _Capture(builder)
+    capture = _Capture(builder, packets)
     cut: list[int] = []
     number = 0
     for t_s, link, length, data in records(source, cut):
         number += 1
         capture.take(t_s, link, length, data)
     senders = capture.finish()
-    packets = sum(each.packets for connection in capture.known.values() for each in connection.directions)
+    count = sum(each.packets for connection in capture.known.values() for each in connection.directions)
     if cut:
         said = f"truncated after packet {number} (byte {cut[0]} of {max(cut[1], source.size)}); the rest is left out"
         metadata["truncated"] = True
-        if packets < LEAST_PACKETS:
+        if count < LEAST_PACKETS:
             raise source.error(said)
         builder.warn(said)
     if not senders:
         raise source.error(f"explain requires a TCP or QUIC sender; found {capture.udp} UDP packets")
     metadata |= {"clock": "wall", "t0": None if capture.start is None else rfc3339(capture.start)}
     metadata |= {"vantage": capture.vantage, "packets_missing": capture.missing}
-    if capture.missing > MISSING * max(1, packets):
-        builder.warn(f"{capture.missing} of {packets + capture.missing} packets are missing in the capture")
+    if capture.missing > MISSING * max(1, count):
+        builder.warn(f"{capture.missing} of {count + capture.missing} packets are missing in the capture")
     if capture.vantage == "receiver":
         builder.warn("explain requires a capture at the sender; this one is from the receiver")
     return builder.build(senders)
@@ -170,13 +175,14 @@ def read_pcap(source: Source, metadata: Tree) -> Measurement:
 class _Capture:
     """Connections of a capture."""
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: Builder, has_packets: bool) -> None:
         self.known: dict[tuple[bytes, bytes], Connection] = {}
         self.udp = 0
         self.start: float | None = None
         self.vantage = "unknown"
         self.missing = 0
         self._builder = builder
+        self._has_packets = has_packets
         self._last = 0.0
         self._link = 0
         self._seen: dict[tuple[bytes, int, int, int], float] = {}
@@ -214,7 +220,30 @@ class _Capture:
         if number != connection.row_bin and connection.row_bin >= 0:
             self._write(segment.ends, connection)
         connection.row_bin = number
+        if self._has_packets:
+            self._take_packet(connection, now, segment, _ecn(link, data))
+        else:
+            _take_segment(connection, now, segment)
+
+    def _take_packet(self, connection: Connection, now: float, segment: Segment, ecn: int | None) -> None:
+        """Takes a segment, and writes rows for its data and for what it acknowledges."""
+        own, other = connection.directions[segment.side], connection.directions[1 - segment.side]
+        before = other.cumulative
         _take_segment(connection, now, segment)
+        flow = self._numbers[segment.ends] + segment.side
+        back = self._numbers[segment.ends] + 1 - segment.side
+
+        def add(flow: int, kind: str, seq: int, size: int, ecn: int | None = None) -> None:
+            self._builder.add("packets", t_s=now, flow=flow, kind=kind, seq=seq, bytes=size, ecn=ecn)
+
+        if segment.size:
+            add(flow, "sent", own.place_of(segment.seq), segment.size, ecn)
+        if other.cumulative > before:
+            add(back, "acked", before, other.cumulative - before)
+        for left, right in segment.blocks:
+            begin, end = other.place_of(left), other.place_of(right)
+            if other.cumulative <= begin < end:  # not a D-SACK block
+                add(back, "sacked", begin, end - begin)
 
     def finish(self) -> set[int]:
         """Writes the last rows and the flows; returns the flows that sent at least 1 % of the payload."""
@@ -400,6 +429,14 @@ def _network(link: int, data: bytes) -> int | None:
         kind = struct.unpack_from("!H", data, at + 2)[0]
         at += 4
     return at if kind in (IPV4, IPV6) else None
+
+
+def _ecn(link: int, data: bytes) -> int | None:
+    """ECN field of the IP header."""
+    at = _network(link, data)
+    if at is None or len(data) < at + 2:
+        return None
+    return data[at + 1] & 3 if data[at] >> 4 == 4 else data[at + 1] >> 4 & 3
 
 
 def _shown(end: bytes) -> str:

@@ -46,14 +46,19 @@ NAMES = {"metric_update": "metrics_updated", "recovery_metrics_updated": "metric
 """Names of older and newer drafts."""
 
 
-def read_qlog(source: Source, metadata: Tree) -> Measurement:
+def read_qlog(source: Source, metadata: Tree, *, packets: bool = False) -> Measurement:
     """Measurement of a QUIC log. The trace that sent most bytes is the sender.
+
+    Args:
+        source: The file.
+        metadata: What is known of it.
+        packets: Whether to keep a row per packet. Its place is the number of bytes sent before.
 
     Raises:
         FileError: The version is unknown, or the file has no packets with increasing times.
     """
     builder = Builder(metadata)
-    traces = [_Trace(builder, 0)]
+    traces = [_Trace(builder, 0, packets)]
     for kind, value in _parts(source, metadata):
         if kind == "version":
             _check_version(source, value)
@@ -62,7 +67,7 @@ def read_qlog(source: Source, metadata: Tree) -> Measurement:
             traces[-1].take(value)
         else:
             if traces[-1].has_events:
-                traces.append(_Trace(builder, len(traces)))
+                traces.append(_Trace(builder, len(traces), packets))
             traces[-1].head[kind] = value
     traces = [each for each in traces if each.sent or each.received]
     if not traces:
@@ -147,7 +152,7 @@ IPV4_UDP_BYTES = 28
 class _Trace:
     """A trace: one connection at one vantage point."""
 
-    def __init__(self, builder: Builder, flow: int) -> None:
+    def __init__(self, builder: Builder, flow: int, has_packets: bool) -> None:
         self.head: Tree = {}
         self.has_events = False
         self.sent = self.received = 0.0
@@ -161,8 +166,10 @@ class _Trace:
         self._delta = self._absolute = False
         self._state: Tree = {"retransmits": 0, "lost": 0}
         self._acked = 0.0
+        self._has_packets = has_packets
         self._sizes: Counter[int] = Counter()
-        self._packets: dict[tuple[str, int], tuple[float, float]] = {}
+        self._packets: dict[tuple[str, int], tuple[float, float, float]] = {}
+        """Packets by number space and number: time, size, and bytes sent before."""
         self._probes: set[tuple[str, int]] = set()
         self._ratios: list[float] = []
         self._factor: float | None = None
@@ -188,7 +195,7 @@ class _Trace:
         elif name == "packet_received":
             self._on_received(t_s, data)
         elif name == "packet_lost":
-            self._on_lost(data)
+            self._on_lost(t_s, data)
         elif name == "metrics_updated":
             self._on_metrics(data)
         elif name == "congestion_state_updated":
@@ -251,8 +258,14 @@ class _Trace:
                 self.t0 = rfc3339(self._clock * self._unit)
         return max(0.0, (self._clock - self._start) * self._unit)
 
+    def _add_packet(self, t_s: float, kind: str, place: float, size: float) -> None:
+        if self._has_packets:
+            self._builder.add("packets", t_s=t_s, flow=self._flow, kind=kind, seq=place, bytes=size)
+
     def _on_sent(self, t_s: float, data: Tree) -> None:
         size = _size(data)
+        place = self.sent
+        self._add_packet(t_s, "sent", place, size)
         self.sent += size
         if size and (int(size) in self._sizes or len(self._sizes) < 64):
             self._sizes[int(size)] += 1
@@ -260,12 +273,14 @@ class _Trace:
         if key is not None and data.get("is_mtu_probe_packet") is True and len(self._probes) < MOST_SENT:
             self._probes.add(key)
         if key is not None and len(self._packets) < MOST_SENT:
-            self._packets[key] = t_s, size
+            self._packets[key] = t_s, size, place
 
-    def _on_lost(self, data: Tree) -> None:
+    def _on_lost(self, t_s: float, data: Tree) -> None:
         """Counts a lost packet, unless it probed the path MTU, which is no congestion (RFC 9000, section 14.4)."""
         if data.get("is_mtu_probe_packet") is not True and _number_of(data) not in self._probes:
             self._state["lost"] += 1
+        if (packet := self._packets.get(_number_of(data) or ("", -1))) is not None:
+            self._add_packet(t_s, "lost", packet[2], packet[1])
 
     def _on_received(self, t_s: float, data: Tree) -> None:
         self.received += _size(data)
@@ -289,6 +304,7 @@ class _Trace:
             for key in keys:
                 if (packet := self._packets.pop(key, None)) is not None:
                     self._acked += packet[1]
+                    self._add_packet(t_s, "acked", packet[2], packet[1])
                     newest = packet[0] if newest is None else max(newest, packet[0])
         if (count := as_number(frame.get("ce"))) is not None:
             self._state["ce"] = max(count, self._state.get("ce", 0))

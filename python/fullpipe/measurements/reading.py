@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from fullpipe._util.plain import Tree
@@ -48,6 +49,7 @@ def read(
     path: str | os.PathLike[str],
     *,
     interval_s: float | None = None,
+    packets: bool = False,
     progress: Progress | None = None,
 ) -> Measurement:
     """Measurement of a file or of a directory with a result of fullpipe. The content decides the format.
@@ -55,6 +57,7 @@ def read(
     Args:
         path: File, also compressed by gzip, bzip2, or zstd; or a directory that ``--out`` wrote.
         interval_s: Time between two samples of ``ss``, for a file without times.
+        packets: Whether the table ``packets`` has rows for the packets of a capture or QUIC log. Else it is empty.
         progress: Called with the compressed bytes read and their number.
 
     Raises:
@@ -69,10 +72,10 @@ def read(
     if kind is None:
         raise source.error(UNKNOWN)
     metadata: Tree = {"format": kind, "file": source.name, "sha256": source.digest(), "truncated": False}
-    return _reader(kind, interval_s)(source, metadata)
+    return _reader(kind, interval_s, packets)(source, metadata)
 
 
-def _reader(kind: str, interval_s: float | None) -> Callable[[Source, Tree], Measurement]:
+def _reader(kind: str, interval_s: float | None, packets: bool) -> Callable[[Source, Tree], Measurement]:
     if kind == "flent":
         from fullpipe.measurements.flent import read_flent
 
@@ -88,11 +91,11 @@ def _reader(kind: str, interval_s: float | None) -> Callable[[Source, Tree], Mea
     if kind in ("qlog", "sqlog"):
         from fullpipe.measurements.qlog import read_qlog
 
-        return read_qlog
+        return partial(read_qlog, packets=packets)
     if kind in ("pcap", "pcapng"):
         from fullpipe.measurements.pcap import read_pcap
 
-        return read_pcap
+        return partial(read_pcap, packets=packets)
     if kind == "fullpipe":
         from fullpipe.measurements.own import read_own
 
