@@ -1,7 +1,7 @@
 """`explain --normal`: values of a snapshot of ``ss`` or ``tc`` outside the usual range of an algorithm on such a path.
 
-The limits are rules of thumb, each with its source. Verdicts are "usual", "unusual", and "impossible" (an error of the
-measurement).
+Each limit has its source. Those of `SIMULATED` have the 1st to 99th percentile of simulated snapshots inside
+(``benchmarks/normal.py``). Verdicts are "usual", "unusual", and "impossible" (an error of the measurement).
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ BBRS = ("bbr", "bbr1", "bbr2", "bbr3")
 SCALABLE = ("dctcp", "prague")
 AQMS = ("codel", "fq_codel", "pie", "fq_pie", "cake", "dualpi2")
 
-LEAST_SEGMENTS = 1000
-"""Segments sent from which a fraction of them says something."""
+LEAST_SEGMENTS = 5000
+"""Segments sent from which a fraction of them says something. Before, slow start has most of the losses."""
+
+SIMULATED = "200 simulated snapshots per algorithm"
+"""Origin of limits that no document has."""
 
 LEAST_BPS, LEAST_RTT_S = 10e6, 0.02
 """Rate and RTT from which the loss of CUBIC and Reno is small."""
@@ -129,7 +132,7 @@ def of_socket(each: Socket) -> Iterator[Finding]:
     if rtt_s and minimum:
         ratio, held = 1000 * rtt_s / minimum, 1000 * rtt_s - minimum
         text = f"the queue holds {held:.0f} ms: bufferbloat, or a minrtt of another path"
-        yield judge("rtt / minrtt", ratio, 1.0, 2.5 if is_bbr else 4.0, text, "minrtt is a minimum", floor=0.95)
+        yield judge("rtt / minrtt", ratio, 1.0, 2.5 if is_bbr else 4.0, text, SIMULATED, floor=0.95)
     if (rto := each.number("rto")) is not None and rtt_s:
         text = "timeouts are repeated: the path loses whole windows"
         yield judge("rto (ms)", rto, min(200.0, rto), max(3000.0, 1000 * rtt_s + 200), text, "Linux TCP_RTO_MIN")
@@ -154,8 +157,8 @@ def _loss(judge: _Judge, each: Socket, mss: float | None, rtt_s: float | None) -
             expected = 1.5 / (rate * rtt_s / 8 / mss) ** 2
             times = lost / sent / expected
             text = f"loss is {times:.0f} times what this window allows: non-congestion loss or a policer"
-            source = "RFC 3649 section 3: 1.5 / W^2"
-            yield judge("retransmitted fraction", lost / sent, 0.0, 0.01, text, source)
+            source = f"RFC 3649 section 3: 1.5 / W^2; {SIMULATED}"
+            yield judge("retransmitted fraction", lost / sent, 0.0, 0.015, text, source)
         if lost > sent:
             text = "more segments were retransmitted than sent"
             yield Finding(
@@ -178,7 +181,9 @@ def _rates(
     window_bps = 8 * mss * cwnd / rtt_s
     if delivery and not is_limited:
         text = "the window is far from the rate: the application or the receiver limits the flow"
-        yield judge("cwnd x mss / rtt over delivery_rate", window_bps / delivery, 0.5, 3.0, text, "Little's law")
+        # BBR's window is up to twice the data in flight, and 4 packets while it measures the least RTT.
+        low, high = (0.05, 3.5) if each.algorithm in BBRS else (0.5, 3.0)
+        yield judge("cwnd x mss / rtt over delivery_rate", window_bps / delivery, low, high, text, SIMULATED)
     if pacing:
         is_bbr = each.algorithm in BBRS
         # tcp_pacing_ca_ratio is 120 %, tcp_pacing_ss_ratio 200 %.
@@ -210,7 +215,7 @@ def of_discipline(each: Tree) -> Iterator[Finding]:
     is_aqm = kind in AQMS
     if packets is not None and drops is not None and packets + drops >= LEAST_SEGMENTS:
         text = "the queue drops often: many flows, a small buffer, or a sender that ignores loss"
-        yield judge("drops / packets", drops / (packets + drops), 0, 0.02 if is_aqm else 0.01, text, "rule of thumb")
+        yield judge("drops / packets", drops / (packets + drops), 0, 0.02 if is_aqm else 0.04, text, SIMULATED)
     rate, backlog = as_number(options.get("rate")), as_number(each.get("backlog"))
     if rate and backlog is not None:
         target_us = as_number(options.get("target")) or 5000.0
