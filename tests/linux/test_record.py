@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from fullpipe import Scenario, linux
+from fullpipe.errors import InputError
+from fullpipe.linux import job, kernel
+from fullpipe.linux.plan import Plan
 from fullpipe.measurements import join, read
 from fullpipe.runs.result import Result
 from linux.beside import needs_guest
@@ -15,19 +18,48 @@ from linux.beside import needs_guest
 pytestmark = [pytest.mark.slow_linux, needs_guest]
 
 
+SCENARIO = Scenario.from_dict(
+    {
+        "duration": "5 s",
+        "packet_size": 1514,
+        "series_interval": "100 ms",
+        "links": [{"name": "l", "rate": "5 Mbit/s", "delay": "20 ms", "buffer": "15 packets"}],
+        "flows": [{"algorithm": "cubic", "host": "linux"}],
+    }
+)
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     directory = tmp_path_factory.mktemp("recording") / "out"
-    scenario = Scenario.from_dict(
-        {
-            "duration": "5 s",
-            "packet_size": 1514,
-            "series_interval": "100 ms",
-            "links": [{"name": "l", "rate": "5 Mbit/s", "delay": "20 ms", "buffer": "15 packets"}],
-            "flows": [{"algorithm": "cubic", "host": "linux"}],
-        }
-    )
-    return Result(scenario, linux.run(scenario, record=str(directory)), engine="linux", wall_s=0), directory
+    found = linux.run(SCENARIO, record=str(directory), iperf3=True)
+    return Result(SCENARIO, found, engine="linux", wall_s=0), directory
+
+
+def test_iperf3_has_the_goodput_of_the_flow(recorded: tuple[Result, Path]) -> None:
+    result, directory = recorded
+    measured = read(directory / "iperf3.json")
+    last = measured.samples.to_pylist()[-1]
+    (flow,) = result.flows.to_pylist()
+    assert measured.flows.to_pylist()[0]["algorithm"] == "cubic"
+    # The last 15 packets and those on their way are not received after 5 s of sending.
+    expected = flow["goodput_bps"] * 1448 / 1514
+    assert 8 * last["acked_bytes"] / 5 == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"flows": [{"algorithm": "cubic", "host": "linux", "count": 2}]}, "one flow that sends from the start"),
+        ({"flows": [{"algorithm": "cubic", "host": "linux", "start": "1 s"}]}, "one flow that sends from the start"),
+        ({"links.l.schedule": [{"at": "2 s", "rate": "3 Mbit/s"}]}, "--iperf3 conflicts with a schedule"),
+    ],
+)
+def test_runs_that_iperf3_cannot_have(change: dict[str, object], message: str) -> None:
+    plan = Plan.of(SCENARIO.set(change))
+    booted = kernel.ensure(modules=job.modules(plan))
+    with pytest.raises(InputError, match=message):
+        job.build(plan, booted, iperf3=True)
 
 
 def test_capture_has_the_packets_of_the_flow(recorded: tuple[Result, Path]) -> None:

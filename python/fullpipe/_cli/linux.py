@@ -34,6 +34,7 @@ def command() -> None:
 )
 @kernel_option
 @click.option("--record", metavar="DIR", help="Write captures, samples of ss and tc, and the scenario into DIR.")
+@click.option("--iperf3", is_flag=True, help="Record iperf3 too, in a second run in which it is the sender.")
 @output_options(
     "Plot the series into FILE (.png, .svg or .pdf).",
     "Write result.json, the scenario, and Parquet tables into DIR, in place of an earlier result.",
@@ -46,6 +47,7 @@ def run_command(
     accel: str,
     kernel: str | None,
     record: str | None,
+    iperf3: bool,
     output: Output,
 ) -> None:
     """Run the scenario in FILE on Linux. The metrics are those of `fullpipe run`."""
@@ -56,6 +58,8 @@ def run_command(
     output = output.check(scenario)
     if record is not None:
         check_free(record)
+    elif iperf3:
+        raise InputError("--iperf3 requires --record")
     warn(scenario)
     usable = linux.usable_accelerator(accel, kernel)
     if usable != accel:
@@ -68,6 +72,7 @@ def run_command(
             accelerator=usable,
             kernel=kernel,
             record=record,
+            iperf3=iperf3,
         )
     result = Result(scenario, tables, engine="linux", wall_s=time.perf_counter() - begun)
     warn_otherwise(scenario, [result])

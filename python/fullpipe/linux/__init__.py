@@ -22,6 +22,7 @@ def run(
     accelerator: str = "tcg",
     kernel: str | None = None,
     record: str | None = None,
+    iperf3: bool = False,
 ) -> Tree:
     """Runs a scenario on Linux; the tables of a `fullpipe.Result`, column by column.
 
@@ -32,6 +33,7 @@ def run(
             `usable_accelerator` allows it.
         kernel: Debian's package of the kernel, or ``"PACKAGE/SUITE"``; by default `fullpipe.linux.kernel.PACKAGE`.
         record: Directory for a capture of each flow, samples of ss and tc, and the scenario.
+        iperf3: Whether the recording has the output of iperf3, from a second run in which it is the sender.
 
     Raises:
         InputError: `kernel` is not such a name.
@@ -47,11 +49,13 @@ def run(
     parts: job.Record | None = None if record is None else "all"
     booted = ensure(kernel or PACKAGE, job.modules(plan, parts))
     work = job.build(plan, booted, scenario.file, record=parts)
+    other = job.build(plan, booted, scenario.file, iperf3=True) if iperf3 else None
     lines = machine.run(machine.Machine(booted.image, work.archive, work.memory_mib, accelerator), progress)
+    tested = machine.run(machine.Machine(booted.image, other.archive, other.memory_mib, accelerator)) if other else []
     if record is not None:
         from fullpipe.linux.record import write
 
-        write(record, scenario, plan, lines, booted.version)
+        write(record, scenario, plan, lines, booted.version, tested)
     return to_tables(plan, lines)
 
 

@@ -63,6 +63,8 @@ LATE_NS = 50_000
 PORT_KBPS = 10_000_000
 """The rate that a veth claims."""
 FIRST_PORT = 5001
+IPERF3_NS = 1_000_000
+"""Time of the agent in a run of iperf3, which takes its own time."""
 RECORD_NS = 100_000_000
 """Time between two samples of ss and tc in a recording."""
 
@@ -90,7 +92,13 @@ Place = tuple[int, bool, str]
 
 
 def build(
-    plan: Plan, kernel: Kernel, file: str | None = None, *, watch: bool = False, record: Record | None = None
+    plan: Plan,
+    kernel: Kernel,
+    file: str | None = None,
+    *,
+    watch: bool = False,
+    record: Record | None = None,
+    iperf3: bool = False,
 ) -> Job:
     """The job of a plan.
 
@@ -101,8 +109,10 @@ def build(
         watch: Whether to report each packet that leaves a sender or comes back to it: a line ``p`` with its time in
             nanoseconds, its flow, 1 where it leaves, its sequence and acknowledgement numbers, its payload in bytes.
         record: Parts of a recording to report (see `fullpipe.linux.record`); None for none.
+        iperf3: Whether iperf3 sends in place of the agent. Its output has lines ``o 1`` after that with the time.
 
     Raises:
+        InputError: iperf3 can't send as the plan has it.
         ScenarioError: An algorithm is not in the kernel, or with other parameters than asked for.
         LinuxError: A program that the guest needs is not installed here, or was not built.
     """
@@ -121,6 +131,9 @@ def build(
         guest.order(f"watch s{k} uplink")
     if record is not None:
         _record(guest, plan, nodes, kinds, record)
+    if iperf3:
+        _iperf3(guest, plan, nodes)
+        return Job(guest.archive(), 512, IPERF3_NS)
     tend_ns, sampling_ns = _intervals(plan)
     memory = _add_flows(guest, plan, nodes, kinds, tend_ns)
     guest.order(f"time {plan.duration_ns} {tend_ns} {sampling_ns}")
@@ -140,6 +153,22 @@ def _record(guest: _Guest, plan: Plan, nodes: Mapping[tuple[int, str], int], kin
     for i in range(len(plan.links)):
         left = nodes[i, "left"]
         guest.order(f"every {RECORD_NS} n{left} /bin/tc -s -j qdisc show dev l{i}f")
+
+
+def _iperf3(guest: _Guest, plan: Plan, nodes: Mapping[tuple[int, str], int]) -> None:
+    """Orders a server in the background, then a client. The agent waits for the client, so that it changes no link."""
+    (flow, *more) = plan.flows
+    kept = replace(flow, start_ns=0, stop_ns=None, size_segments=None, frames=None, requests=None)
+    if more or kept != flow:
+        raise InputError("--iperf3 requires one flow that sends from the start to the end")
+    if any(way.changes_rate or len(way.wires) > 1 for link in plan.links for way in link.ways):
+        raise InputError("--iperf3 conflicts with a schedule")
+    guest.tool("iperf3", "iperf3")
+    guest.directory("/tmp")
+    client = f"-c 10.3.0.0 -t {max(1, plan.duration_ns // 10**9)} -i 0.5 -J -C {_kernel_name(flow)} --get-server-output"
+    guest.order(f"every {IPERF3_NS} n{_ends(flow, nodes)[1]} /bin/iperf3 -s -D -J")
+    guest.order(f"every {IPERF3_NS} s0 /bin/iperf3 {client}")
+    guest.order(f"time {IPERF3_NS - 1} {IPERF3_NS} {IPERF3_NS}")
 
 
 def check(plan: Plan, file: str | None = None) -> None:
@@ -227,6 +256,9 @@ class _Guest:
         path = f"/net/{self._batches}.{tool}"
         self._files.add(path, f"{text}\n".encode())
         self.order(f"run /bin/{tool} -batch {path}")
+
+    def directory(self, path: str) -> None:
+        self._files.add(f"{path}/.keep", b"")
 
     def tool(self, name: str, package: str) -> None:
         found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,9 @@ PCAP_HEAD = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 96, 1)
 ETHERNET, IPV4, TCP = 14, 4, 6
 
 
-def write(directory: str, scenario: Scenario, plan: Plan, lines: Iterable[str], kernel: str) -> None:
+def write(
+    directory: str, scenario: Scenario, plan: Plan, lines: Iterable[str], kernel: str, tested: Sequence[str] = ()
+) -> None:
     """Writes what the guest reported.
 
     Args:
@@ -34,6 +36,7 @@ def write(directory: str, scenario: Scenario, plan: Plan, lines: Iterable[str], 
         plan: Its plan.
         lines: Report of the guest.
         kernel: Version of the kernel.
+        tested: Report of the guest where iperf3 was the sender; empty for none.
     """
     captures, outputs = _sorted(lines)
     names = [*(f"ss-{k}.txt" for k in range(job.senders(plan))), *(f"tc-{link.name}.txt" for link in plan.links)]
@@ -48,6 +51,9 @@ def write(directory: str, scenario: Scenario, plan: Plan, lines: Iterable[str], 
         if outputs:
             samples = [read(stage / Path(name).name) for name in names]
             write_flent(samples, stage / "flows.flent.gz", job.RECORD_NS / 1e9, "made from ss")
+        if tested:
+            _, output = _sorted(tested)
+            (stage / "iperf3.json").write_text("\n".join(output[1][1:]) + "\n", encoding="utf-8")
         truth = f"# Recorded on Linux {kernel}.\n{scenario.resolved().to_toml()}"
         (stage / "truth.toml").write_text(truth, encoding="utf-8")
 
