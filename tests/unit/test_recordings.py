@@ -12,6 +12,9 @@ from benchmarks.recordings import HERE, OURS, Case, cases, load
 import fullpipe
 from fullpipe.engine.options import RunOptions
 from fullpipe.experiments.explain.estimate import estimate
+from fullpipe.experiments.explain.explaining import Work
+from fullpipe.experiments.explain.fit import Fit
+from fullpipe.experiments.explain.objective import Verdict
 from fullpipe.experiments.explain.observation import observe
 from fullpipe.experiments.explain.path import Candidate, Params, scenario_of, simulate
 from fullpipe.runs.runner import Runner
@@ -93,6 +96,66 @@ def test_the_true_path_gives_a_start_next_to_others() -> None:
     measured = float(np.percentile(seen.trace.rtt, 99))
     assert highest(0.0) < 0.7 * measured
     assert highest(0.1) > 0.95 * measured
+
+
+def verdict(number: int, candidate: Candidate, params: Params) -> Verdict:
+    """Verdict on a model of a recording, over as many runs as `explain` takes."""
+    work = Work(
+        ["x"], load(HERE / f"{number:02}.parquet"), Runner(RunOptions(1, None, None, None, None), None), 60, None
+    )
+    return work.judged(Fit(candidate, params, params, 8.0 * work.seen.packet)).verdict
+
+
+def true_path(number: int) -> tuple[Candidate, Params]:
+    case = CASES[number]
+    candidate = Candidate(OURS.get(case.algorithm, case.algorithm), case.queue)
+    if case.cross:
+        first = case.cross[0]
+        start_s = float(str(first.get("start", "0 s")).split()[0])
+        spread_s = max(0.1, 2 * case.rtt / 1e3)
+        name = OURS.get(first["algorithm"], first["algorithm"])
+        flows = {"cross": name, "cross_flows": len(case.cross), "cross_start_s": start_s, "cross_spread_s": spread_s}
+        candidate = replace(candidate, **flows, spacing=SPACINGS.get(number, 1))
+    return candidate, Params(1e6 * case.rate, case.rtt / 1e3, case.buffer_packets or 1000.0)
+
+
+SPACINGS = {24: 2, 42: 1}
+"""Packets of all flows between two of BBR's, where a fair queue serves others in turn."""
+
+SEEN_FAR = {3, 15, 21}
+"""Recordings of BBR whose retransmissions or highest RTTs differ from those of the simulator on the true path."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [n for n, case in CASES.items() if not case.lacks and n < 35])
+def test_true_paths_are_explained(number: int) -> None:
+    found = verdict(number, *true_path(number))
+    assert found.explained or number in SEEN_FAR
+    (variation,) = (each for each in found.metrics if each.id == "goodput_variation")
+    assert variation.inside
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "candidate", "packets"),
+    [
+        (31, Candidate("bbr3", cross="cubic", cross_flows=1, cross_spread_s=0.1), 5),
+        (33, Candidate("newreno", cross="newreno", cross_flows=1, cross_spread_s=0.1), 6),
+        (34, Candidate("newreno"), 33),
+    ],
+)
+def test_variation_tells_other_flows_from_what_a_model_lacks(number: int, candidate: Candidate, packets: int) -> None:
+    """These models have the other metrics of a policer, of random loss, and of reordering."""
+    found = verdict(number, candidate, Params(1e7, 0.04, packets))
+    assert [each.id for each in found.metrics if not each.inside] == ["goodput_variation"]
+
+
+@pytest.mark.slow
+def test_a_model_that_gives_every_goodput_explains_no_policer() -> None:
+    found = verdict(32, Candidate("bbr", cross="bbr", cross_flows=2, cross_spread_s=0.1), Params(1e7, 0.04, 2))
+    assert all(each.inside for each in found.metrics)
+    assert found.spread > 10
+    assert not found.explained
 
 
 def test_explains_a_recording_of_reno() -> None:

@@ -202,7 +202,7 @@ def _log(name: str, value: float) -> float:
 
 
 def _linear(name: str, log: float) -> float:
-    return math.exp(log) - OFFSETS.get(name, 0.0)
+    return max(0.0, math.exp(log) - OFFSETS.get(name, 0.0))
 
 
 def _logs(values: Values) -> Values:
