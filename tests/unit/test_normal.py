@@ -50,6 +50,7 @@ def test_a_usual_flow(tmp_path: Path) -> None:
         ("backoff", ("rto:260", "rto:260 backoff:2"), "timeouts are repeated"),
         ("cwnd", ("cwnd:50", "cwnd:1"), "one-segment window"),
         ("mss", ("mss:1448", "mss:536"), "MTU"),
+        ("pmtu", ("mss:1448", "mss:1448 pmtu:1000"), "MTU"),
         # 1.5 / W^2 with W = 11 Mbit/s x 50 ms / 8 / 1448 = 47.5 is 0.00066; 0.02 is 30 times that.
         ("retransmitted fraction", ("retrans:0/20", "retrans:0/200"), "loss is 30 times"),
         ("rwnd_limited / busy", ("busy:10000ms", "busy:10000ms rwnd_limited:900ms(9.0%)"), "receiver's window"),
@@ -76,18 +77,29 @@ def test_bbr_has_limits_of_its_own(tmp_path: Path) -> None:
     assert changed(tmp_path, pair)["rtt / minrtt"].verdict == "usual"
     assert changed(tmp_path, pair, ("cubic", "bbr"))["rtt / minrtt"].verdict == "unusual"
     assert changed(tmp_path, ("cwnd:50", "cwnd:3"), ("cubic", "bbr"))["cwnd"].verdict == "unusual"
+    # ProbeRTT: 4 packets a 50 ms are 0.93 Mbit/s, and the last rate was 11.
+    key = "cwnd x mss / rtt over delivery_rate"
+    assert changed(tmp_path, ("cwnd:50", "cwnd:4"), ("cubic", "bbr"))[key].verdict == "usual"
+    assert changed(tmp_path, ("cwnd:50", "cwnd:4"))[key].verdict == "unusual"
+    for bandwidth, verdict in (("11.5Mbps", "usual"), ("20000000bps", "unusual")):
+        pair = ("busy:", f"bbr:(bw:{bandwidth},mrtt:40,pacing_gain:1,cwnd_gain:2) busy:")
+        assert changed(tmp_path, pair, ("cubic", "bbr"))["BBR bw / delivery_rate"].verdict == verdict
 
 
 def test_disciplines(tmp_path: Path) -> None:
     tbf = {"kind": "tbf", "handle": "1:", "options": {"rate": 1250000}, "bytes": 1, "packets": 10000, "drops": 47}
     text = json.dumps(
-        [{**tbf, "backlog": 60000}, {"kind": "codel", "handle": "2:", "drop_overlimit": 5, "ldelay": 9000}]
+        [
+            {**tbf, "backlog": 60000},
+            {"kind": "codel", "handle": "2:", "drop_overlimit": 5, "ldelay": 9000, "overlimits": 3},
+        ]
     )
     values = found(tmp_path, text)
     assert values["drops / packets"].verdict == "usual"
     assert values["backlog / rate (s)"].measured == pytest.approx(0.048)
     assert values["drop_overlimit"].verdict == "unusual"
     assert values["ldelay (s)"].verdict == "usual"
+    assert values["overlimits"].verdict == "unusual"
     values = found(tmp_path, json.dumps([{**tbf, "backlog": 200000, "drops": 500}]))
     assert values["backlog / rate (s)"].verdict == values["drops / packets"].verdict == "unusual"
 

@@ -69,6 +69,12 @@ class Socket:
         found = RATE.match(self.words.get(key, "").partition("/")[0])
         return float(found[1]) * FACTORS[found[2]] if found else None
 
+    @property
+    def bbr_bps(self) -> float | None:
+        """BBR's estimate of the bandwidth, of ``bbr:(bw:9610000bps,mrtt:40.1)``."""
+        found = RATE.match(self.words.get("bbr", "").partition("bw:")[2].partition(",")[0])
+        return float(found[1]) * FACTORS[found[2]] if found else None
+
     def milliseconds(self, key: str) -> float | None:
         """Duration of a key such as ``busy:120ms(3.1%)`` in seconds."""
         text = self.words.get(key)
@@ -270,7 +276,8 @@ def _read_words(socket: Socket, line: str) -> None:
     for word, after in zip(words, [*words[1:], ""], strict=True):
         key, colon, value = word.partition(":")
         if colon:
-            socket.words.setdefault(key, value)
+            # The name of an algorithm can be a key too: "bbr wscale:7,7 ... bbr:(bw:...)".
+            socket.words[key] = socket.words.get(key) or value
         elif RATE.match(after.partition("/")[0]):
             socket.words.setdefault(word, after)
         elif not RATE.match(word.partition("/")[0]):

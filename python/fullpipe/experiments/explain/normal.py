@@ -26,6 +26,9 @@ BBRS = ("bbr", "bbr1", "bbr2", "bbr3")
 SCALABLE = ("dctcp", "prague")
 AQMS = ("codel", "fq_codel", "pie", "fq_pie", "cake", "dualpi2")
 
+UNSHAPED = ("pfifo", "bfifo", "pfifo_fast", "codel", "fq_codel", "pie")
+"""Disciplines without a rate."""
+
 LEAST_SEGMENTS = 5000
 """Segments sent from which a fraction of them says something. Before, slow start has most of the losses."""
 
@@ -144,6 +147,8 @@ def of_socket(each: Socket) -> Iterator[Finding]:
         yield judge("cwnd", cwnd, 4 if is_bbr else 2, float("inf"), text, "RFC 5681 section 3.1")
     if mss is not None:
         yield judge("mss", mss, 1220, float("inf"), "the MTU of the path is small", "RFC 8200 section 5")
+    if (mtu := each.number("pmtu")) is not None:
+        yield judge("pmtu", mtu, 1280, float("inf"), "the MTU of the path is small", "RFC 8200 section 5")
     yield from _loss(judge, each, mss, rtt_s)
     yield from _rates(judge, each, mss, cwnd, rtt_s)
     yield from _limits(judge, each)
@@ -184,6 +189,9 @@ def _rates(
         # BBR's window is up to twice the data in flight, and 4 packets while it measures the least RTT.
         low, high = (0.05, 3.5) if each.algorithm in BBRS else (0.5, 3.0)
         yield judge("cwnd x mss / rtt over delivery_rate", window_bps / delivery, low, high, text, SIMULATED)
+    if delivery and not is_limited and (estimate := each.bbr_bps):
+        text = "BBR's estimate is old, or the rate of the path changes"
+        yield judge("BBR bw / delivery_rate", estimate / delivery, 0.7, 1.5, text, "rule of thumb")
     if pacing:
         is_bbr = each.algorithm in BBRS
         # tcp_pacing_ca_ratio is 120 %, tcp_pacing_ss_ratio 200 %.
@@ -225,5 +233,8 @@ def of_discipline(each: Tree) -> Iterator[Finding]:
     if delay_us is not None and is_aqm:
         target_us = as_number(options.get("target")) or 5000.0
         yield judge("ldelay (s)", delay_us / 1e6, 0, 4 * target_us / 1e6, "a standing queue", "RFC 8289 section 4.2")
+    if kind in UNSHAPED and (over := as_number(each.get("overlimits"))) is not None:
+        text = "a queue without a shaper holds packets back: the counter is of another discipline"
+        yield judge("overlimits", over, 0, 0, text, "rule of thumb")
     if (full := as_number(each.get("drop_overlimit"))) is not None:
         yield judge("drop_overlimit", full, 0, 0, "the limit is too small for the AQM to act", "tc-codel(8)")
