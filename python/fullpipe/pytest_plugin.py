@@ -77,12 +77,10 @@ class CheckItem(pytest.Item):
             CheckFailed: The check is worse.
         """
         checked = self.parent.checked(self.name)
-        _, title, baseline, now, change = checked.cells()
-        line = f"{title}: baseline {baseline}, now {now}, change {change}"
         if checked.verdict == "worse":
-            raise CheckFailed(checked.error or line)
+            raise CheckFailed(checked.line())
         if checked.verdict == "inconclusive":
-            pytest.skip(f"inconclusive: {line}")
+            pytest.skip(f"inconclusive: {checked.line()}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The failure in one line, where a check failed or its input is wrong."""

@@ -109,7 +109,7 @@ def test_cargo_test_has_a_test_for_each_check_of_a_suite(tmp_path: Path, verdict
         assert "test suite::bulk_goodput ... ok" in done.stdout
         assert done.returncode == 0
     else:
-        assert "bulk-goodput is worse" in done.stdout
+        assert "bulk-goodput is worse: Goodput: limit 8.00 Mbit/s, now " in done.stdout
         assert done.returncode != 0
 
 

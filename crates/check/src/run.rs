@@ -18,6 +18,11 @@ fn verdict(id: &str) {
     let begin = format!("\"id\": {id:?},");
     let check = text.split_once(&begin).and_then(|(_, rest)| rest.split_once("\"id\":").map(|(check, _)| check).or(Some(rest)));
     let check = check.unwrap_or_else(|| panic!("{SUITE}: no verdict on {id}"));
-    let verdict = check.split_once("\"verdict\": \"").and_then(|(_, rest)| rest.split('"').next());
-    assert!(matches!(verdict, Some("ok" | "inconclusive")), "{id} is {}: {check}", verdict.unwrap_or("without a verdict"));
+    // The output has a line for each key.
+    let value = |key: &str| {
+        let (_, rest) = check.split_once(&format!("\"{key}\": \""))?;
+        Some(rest.lines().next()?.trim_end_matches(',').trim_end_matches('"').replace("\\\"", "\""))
+    };
+    let verdict = value("verdict").unwrap_or_else(|| "without a verdict".to_owned());
+    assert!(matches!(verdict.as_str(), "ok" | "inconclusive"), "{id} is {verdict}: {}", value("text").unwrap_or_default());
 }

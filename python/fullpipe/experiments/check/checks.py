@@ -133,6 +133,7 @@ class Checked:
             "known": list(self.known),
             "skipped": dict(self.skipped),
             "error": self.error,
+            "text": self.line(),
         }
 
     def cells(self) -> tuple[str, ...]:
@@ -143,6 +144,16 @@ class Checked:
         if self.error is not None:
             return self.id, title, "-", "-", self.error
         return self.id, title, self._text(self.baseline), self._text(self.value), self.change_text()
+
+    def line(self) -> str:
+        """The outcome in one line."""
+        if self.error is not None:
+            return self.error
+        _, title, baseline, now, change = self.cells()
+        if self.check.conform:
+            return f"{title}: {change or 'no rule fails'}"
+        base = "baseline" if self.check.relative_to else "limit"
+        return f"{title}: {base} {baseline}, now {now}, change {change.replace('…', 'to')}"
 
     def remarks(self) -> list[str]:
         """Remarks on the rules, a line each: reasons of skipped rules, and known failures that are gone."""

@@ -54,19 +54,14 @@ def _add_case(suite: Element, each: Checked, checks: Checks) -> None:
     if each.error is not None:
         SubElement(case, "error", type="run", message=printable(each.error))
     elif each.verdict == WORSE:
-        SubElement(case, "failure", type="worse", message=_line(each))
+        SubElement(case, "failure", type="worse", message=printable(each.line()))
     elif each.verdict == INCONCLUSIVE:
-        SubElement(case, "skipped", message=f"inconclusive: {_line(each)}")
+        SubElement(case, "skipped", message=f"inconclusive: {printable(each.line())}")
 
 
 def _left_out(each: Checked) -> list[tuple[str, str]]:
     """Rules of a check that JUnit shows as skipped, each with its reason."""
     return [*each.skipped.items(), *((rule, "fails as known") for rule in each.known)]
-
-
-def _line(each: Checked) -> str:
-    _, title, baseline, now, change = each.cells()
-    return printable(f"{title}: baseline {baseline}, now {now}, change {change}")
 
 
 def comment(checks: Checks) -> str:
