@@ -28,9 +28,9 @@ STEP_S = 0.01
 
 
 def path(rate_bps: float) -> dict[str, object]:
-    """One learner on one link."""
+    """One learner on one link. The episode does not end in a measurement: a step after its end is no step."""
     link = {"name": "l", "rate": f"{rate_bps:g} bit/s", "delay": "10 ms", "buffer": "1 BDP"}
-    return {"duration": "1000 s", "packet_size": 1500, "links": [link], "flows": [{"algorithm": "external"}]}
+    return {"duration": "1000000 s", "packet_size": 1500, "links": [link], "flows": [{"algorithm": "external"}]}
 
 
 def window(rate_bps: float) -> float:

@@ -89,6 +89,11 @@ def run_exported(scenario: fullpipe.Scenario, name: str) -> dict[str, Any]:
             "tanh",
             marks=pytest.mark.slow,
         ),
+        pytest.param(
+            {"history": 32, "action": {"name": "window-multiplier", "bounds": WINDOWS}, "interval": "20 ms"},
+            "softsign",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_an_exported_policy_equals_the_one_in_the_environment(
@@ -140,7 +145,7 @@ def test_a_policy_adds_its_inputs_in_order_and_clips_its_action() -> None:
     [
         ({"action": "aurora", "history": 1}, "mine.py", "share of the link's rate"),
         ({"features": "aurora", "history": 1}, "mine.py", "latency_inflation"),
-        ({"history": 17}, "mine.py", "64"),
+        ({"history": 65}, "mine.py", "256"),
         ({"history": 1}, "mine.txt", ".py"),
         ({"history": 1}, "nowhere/mine.py", "nowhere"),
     ],

@@ -21,7 +21,7 @@ from fullpipe.gym.policy import Policy
 
 __all__ = ["export"]
 
-MOST_INPUTS = 64
+MOST_INPUTS = 256
 """Length of an observation, at most: each value is a field of the class."""
 
 
