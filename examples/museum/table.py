@@ -1,6 +1,7 @@
 """Table of the museum: each public failure, and the checks that catch it.
 
 python examples/museum/table.py [SEEDS]        prints Markdown
+python examples/museum/table.py --cards NAME   prints the test cases of report cards that show a fault of a controller
 python examples/museum/table.py --plots DIR    plots the windows of each fault and of the controller without it
 """
 
@@ -21,6 +22,10 @@ HERE = Path(__file__).parent
 SOURCES = {"quinn": "quinn-rs", "zquic": "zigstack", "quicly": "h2o", "quiche": "cloudflare", "gvisor": "google"}
 SOURCES |= {"noq": "n0-computer", "picoquic": "private-octopus", "s2n-quic": "aws", "xquic": "alibaba"}
 SOURCES |= {"freenet-core": "freenet", "rfc8312bis": "NTAP", "msquic": "microsoft"}
+
+
+CARD_SEEDS = 3
+"""Runs of each configuration of a report card."""
 
 
 class Entry(NamedTuple):
@@ -152,6 +157,22 @@ def compared(entry: Entry, suite: Suite, *, fault: bool) -> str:
     return str(verdict)
 
 
+@functools.cache
+def worse_cells(controller: str, fault: int) -> frozenset[str]:
+    """Test cases of the report card with the verdict "worse". Faults share the right controllers."""
+    card = fullpipe.evaluate(algorithm(controller, fault), seeds=CARD_SEEDS).to_dict()
+    cells = [cell for criterion in card["criteria"] for cell in criterion.get("experiments", ())]
+    return frozenset(cell["id"] for cell in cells if cell["verdict"] == "worse")
+
+
+def card_rows(controller: str) -> Iterator[str]:
+    """Rows of the table of report cards, for the faults of a controller."""
+    for entry in ENTRIES:
+        if entry.controller == controller:
+            found = sorted(worse_cells(controller, entry.fault) - worse_cells(controller, 0))
+            yield f"| {int(entry.number)} | {', '.join(found) or 'none'} |"
+
+
 def rows(seeds: int) -> Iterator[str]:
     """Rows of the table."""
     suite = replace(Suite.load(HERE / "suite.toml"), seeds=seeds, max_seeds=seeds)
@@ -184,6 +205,10 @@ def plot(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--cards"]:
+        for row in card_rows(sys.argv[2]):
+            print(row, flush=True)
+        sys.exit()
     if sys.argv[1:2] == ["--plots"]:
         plot(Path(sys.argv[2]))
         sys.exit()
