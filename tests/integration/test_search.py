@@ -161,6 +161,7 @@ def test_pulses_and_changes_are_tried_only_if_asked_for() -> None:
         ({"budget": "1 s", "evaluations": 5}, "conflicts"),
         ({"bounds": {"speed": "1"}}, "speed"),
         ({"against": "cubics"}, "cubic"),
+        ({"queue": "fq-codels"}, "fq-codel"),
     ],
 )
 def test_bad_input_is_named_before_any_run(options: dict[str, object], said: str) -> None:

@@ -58,6 +58,31 @@ def test_texts_of_the_bounds_give_the_same_space(bounds: dict[str, str]) -> None
     assert (texts["loss"], texts.get("late")) == (("0.01", None) if bounds else ("0..0.01", "0..30 s"))
 
 
+def test_a_key_of_the_link_names_its_knob() -> None:
+    assert Space.of({"links.l.rate": "5..10 Mbit/s"}) == Space.of({"rate": "5..10 Mbit/s"})
+    with pytest.raises(InputError, match=r"links\.l\.delay"):
+        Space.of({"links.l.delay": "5..10 ms"})
+
+
+def test_several_flows_share_with_one() -> None:
+    """Three flows of 2 Mbit/s each, and one of 1 Mbit/s: log2(7/4) bits, and a ratio of 2."""
+    space = Space.of({"flows": "1..5"})
+    (knob,) = (knob for knob in space.free if knob.id == "flows")
+    assert [knob.value(place) for place in (0.0, 0.3, 0.5, 1.0)] == [1.0, 2.0, 3.0, 5.0]
+    point = {**PLAIN, "flows": 3.0}
+    tested, _ = network(point, [("tested", "bbr"), ("other", "cubic")]).to_dict()["flows"]
+    assert (tested["name"], tested["count"]) == ("tested", 3)
+    rows = {"beside": row({"tested": 6e6, "other": 1e6}), "alone": row({"other": 9e6})}
+    for metric, value in (("starvation", math.log2(7 / 4)), ("unfairness", 2.0)):
+        sample = Objective(metric, "bbr", "cubic").sample(point, rows)  # type: ignore[arg-type]
+        assert sample.value == pytest.approx(value), metric
+
+
+def test_a_queue_is_that_of_the_link() -> None:
+    tree = network(PLAIN, [("tested", "bbr"), ("other", "cubic")], "fq-codel").to_dict()
+    assert tree["links"][0]["queue"] == "fq-codel"
+
+
 def test_values_cover_the_bounds() -> None:
     for knob in KNOBS:
         if knob.low < knob.high:
@@ -90,7 +115,7 @@ def test_the_plain_network_is_a_dumbbell_of_40_ms() -> None:
 
 def test_every_knob_changes_the_network() -> None:
     roles = [("tested", "cubic"), ("other", "cubic")]
-    values = {"rtt_drop": 0.004, "pulse": 0.5} | {f"step{i}": 2.0 for i in STEP_NUMBERS}
+    values = {"rtt_drop": 0.004, "pulse": 0.5, "flows": 3.0} | {f"step{i}": 2.0 for i in STEP_NUMBERS}
     for knob in KNOBS:
         without = (
             {**PLAIN, knob.needs: values.get(knob.needs, 0.3 if knob.needs == "cross" else 2.0)}

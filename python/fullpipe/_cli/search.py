@@ -12,7 +12,7 @@ from fullpipe._cli.results import Output, Placement, output_options, placement
 from fullpipe._util.inputs import read_text
 from fullpipe.errors import InputError
 from fullpipe.experiments.search import search
-from fullpipe.experiments.search.space import example
+from fullpipe.experiments.search.space import DROP_TAIL, example
 
 __all__ = ["command"]
 
@@ -47,6 +47,7 @@ MOST_BOUNDS_BYTES = 100_000
     help="Bounds of a knob, e.g. 'rate=1..200 Mbit/s' or 'loss=0', or a TOML file with a text for each knob. You can "
     "repeat the option.",
 )
+@click.option("--queue", default=DROP_TAIL, show_default=True, metavar="NAME", help="Queueing discipline of the link.")
 @click.option("--attack", is_flag=True, help="Let the datagrams come in pulses with a period of 0.1 to 5 s.")
 @click.option("--changes", is_flag=True, help="Let the rate change up to four times, by a factor of up to 4.")
 @click.option("--beyond-standard", is_flag=True, help="Subtract the harm that newreno and cubic do in that network.")
@@ -64,6 +65,7 @@ def command(
     against: str,
     maximize: str,
     bounds: tuple[str, ...],
+    queue: str,
     attack: bool,
     changes: bool,
     beyond_standard: bool,
@@ -87,6 +89,7 @@ def command(
             against=algorithm_in(against.strip()),
             maximize=maximize,
             bounds=limits,
+            queue=queue,
             attack=attack,
             changes=changes,
             beyond_standard=beyond_standard,

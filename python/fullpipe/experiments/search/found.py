@@ -13,7 +13,7 @@ from fullpipe._util.display import Shown
 from fullpipe._util.files import readable
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.plain import Table
-from fullpipe.experiments.search.space import KNOBS, SCALES, Point
+from fullpipe.experiments.search.space import DROP_TAIL, KNOBS, SCALES, Point
 from fullpipe.runs.engines import run
 from fullpipe.runs.results import Results
 from fullpipe.scenario import Scenario
@@ -71,6 +71,7 @@ class Search(Results):
         seed: Seed of the search's own choices.
         beyond_standard: Whether the harm of a standard is subtracted.
         bounds: Bounds of the search by knob; knobs that are not listed had their plain value.
+        queue: Queueing discipline of the bottleneck.
         evaluations: Networks that were measured.
         path: Number of evaluations and best value, each time that the search found a better one.
     """
@@ -90,6 +91,7 @@ class Search(Results):
         self.seed: int = kept["seed"]
         self.beyond_standard: bool = kept["beyond_standard"]
         self.bounds: Mapping[str, str] = kept["bounds"]
+        self.queue: str = kept["queue"]
         self.evaluations: int = kept["evaluations"]
         self.path: Sequence[Sequence[float]] = kept["path"]
 
@@ -134,6 +136,7 @@ class Search(Results):
             "seed": self.seed,
             "beyond_standard": self.beyond_standard,
             "bounds": dict(self.bounds),
+            "queue": self.queue,
             "evaluations": self.evaluations,
             "knobs": dict(self.knobs),
             "scenario": None if self.scenario is None else self.scenario.to_dict(),
@@ -154,6 +157,7 @@ class Search(Results):
         finding = self.findings[number - 1]
         half = 0.0 if finding.ci95 is None else finding.ci95
         more = " --beyond-standard" if self.beyond_standard else ""
+        more += "" if self.queue == DROP_TAIL else f" --queue {self.queue}"
         bounds = ", ".join(f"{name}={text}" for name, text in self.bounds.items())
         lines = [
             f"fullpipe search {self.tested} --against {self.against} --maximize {self.metric}{more} --seed {self.seed}",

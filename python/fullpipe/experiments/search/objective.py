@@ -154,17 +154,18 @@ class Objective:
             return Sample(best - utilities["alone"], max(uses[name] for name in REFERENCES))
         bulk = rows["bulk" if self._victim == TRANSFERS else "alone"]
         use = _of(bulk, "other", "goodput_bps") / capacity_bps
-        return Sample(self._value(rows), use)
+        return Sample(self._value(rows, point["flows"]), use)
 
-    def _value(self, rows: Mapping[str, Row]) -> float:
+    def _value(self, rows: Mapping[str, Row], count: float) -> float:
         if self.metric in NAMED and self.metric.endswith("_harm"):
             found = self._harm(rows, "beside")
             return found - max(self._harm(rows, name) for name in STANDARDS) if self.beyond_standard else found
-        rates = [_of(rows["beside"], name, "goodput_bps") for name in ("tested", "other")]
+        own, others = (_of(rows["beside"], name, "goodput_bps") for name in ("tested", "other"))
+        rates = [own / count, others]
         match self.metric:
             case "starvation":
                 least = min(rates)
-                return min(MOST_BITS, math.log2(sum(rates) / 2 / least)) if least > 0 else MOST_BITS
+                return min(MOST_BITS, math.log2((own + others) / (count + 1) / least)) if least > 0 else MOST_BITS
             case "unfairness":
                 return min(MOST_RATIO, max(rates) / min(rates)) if min(rates) > 0 else MOST_RATIO
             case "loss":

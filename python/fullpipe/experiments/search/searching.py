@@ -20,7 +20,7 @@ from fullpipe.experiments.search.found import Search
 from fullpipe.experiments.search.objective import FEASIBLE, Objective, Sample, measured
 from fullpipe.experiments.search.optimizer import Fitness, Place, maximize
 from fullpipe.experiments.search.shrink import shrink
-from fullpipe.experiments.search.space import Point, Space, network, wanted
+from fullpipe.experiments.search.space import DROP_TAIL, Point, Space, network, wanted
 from fullpipe.runs.aggregate import estimate
 from fullpipe.runs.design import Case, Run
 from fullpipe.runs.measure import Row, name_of
@@ -67,6 +67,7 @@ def search(
     against: str | Mapping[str, object] | type = "cubic",
     maximize: str = "goodput_harm",
     bounds: Mapping[str, str] | None = None,
+    queue: str = DROP_TAIL,
     attack: bool = False,
     changes: bool = False,
     beyond_standard: bool = False,
@@ -96,6 +97,7 @@ def search(
             best of newreno, cubic, bbr3, copa alone), ``"loss"``, ``"underuse"`` (1 - utilization), or a metric of a
             run, with ``-`` before it for less.
         bounds: Bounds by knob, such as ``{"rate": "1..200 Mbit/s", "loss": "0"}``; None for the default ones.
+        queue: Queueing discipline of the bottleneck.
         attack: Whether datagrams come in pulses.
         changes: Whether the rate changes up to four times, not periodically.
         beyond_standard: Counts only the harm that exceeds the greatest harm of newreno and cubic in that network.
@@ -125,11 +127,11 @@ def search(
         check_range("evaluations", evaluations, 1, LARGEST)
     objective = Objective(maximize, as_algorithm(algorithm), as_algorithm(against), beyond_standard)
     objective.check()
-    space = Space.of(wanted(bounds, attack=attack, changes=changes))
+    space = Space.of(wanted(bounds, attack=attack, changes=changes), queue)
     if not space.free:
         raise InputError("bounds requires a range for at least one knob; every knob has one value")
     for roles in objective.parts().values():
-        network(space.point([0.5] * len(space.free)), roles)
+        network(space.point([0.5] * len(space.free)), roles, queue)
     if out is not None:
         check_free(out)
     with kept_runs(out) as store:
@@ -292,6 +294,7 @@ class Work:
             "seed": self.seed,
             "beyond_standard": self.objective.beyond_standard,
             "bounds": self.space.texts(),
+            "queue": self.space.queue,
             "findings": findings,
             "evaluations": len(self.known),
             "path": self.path,
@@ -306,7 +309,7 @@ class Work:
             "ci95": found.ci95,
             "found": None if threshold is None else found.mean - (found.ci95 or 0.0) > threshold,
             "knobs": {knob.id: point[knob.id] for knob in self.space.changed(point)},
-            "scenario": network(point, next(iter(self.objective.parts().values()))).to_dict(),
+            "scenario": network(point, next(iter(self.objective.parts().values())), self.space.queue).to_dict(),
         }
 
     @property
@@ -332,7 +335,7 @@ class Work:
         for key, point in wanted.items():
             missing = [each for each in seeds if again or each not in self.known.get(key, {})]
             cases = (
-                {part: Case(network(point, roles), measure=MEASURED) for part, roles in parts.items()}
+                {part: Case(network(point, roles, self.space.queue), measure=MEASURED) for part, roles in parts.items()}
                 if missing
                 else {}
             )

@@ -10,7 +10,18 @@ from fullpipe.experiments.search.space import STEP_NUMBERS, Point, Space, tidy
 __all__ = ["shrink"]
 
 ORDER = (
-    *("pulse", "cross", "outage", *(f"step{i}" for i in STEP_NUMBERS), "swing", "jitter", "loss", "rtt_ratio", "late"),
+    *(
+        "flows",
+        "pulse",
+        "cross",
+        "outage",
+        *(f"step{i}" for i in STEP_NUMBERS),
+        "swing",
+        "jitter",
+        "loss",
+        "rtt_ratio",
+        "late",
+    ),
     *("rtt_drop", "rate", "rtt", "buffer", "period", *(f"at{i}" for i in STEP_NUMBERS)),
 )
 """Knobs in the order in which they become plain."""

@@ -25,6 +25,7 @@ from fullpipe.scenario.quantity import Quantity
 __all__ = [
     "ATTACK",
     "CHANGES",
+    "DROP_TAIL",
     "KNOBS",
     "MEASURED_S",
     "SCALES",
@@ -99,6 +100,7 @@ class Knob:
         needs: Knob without which this one has no effect.
         log: Whether the scale is logarithmic.
         limits: Smallest and largest bounds that are allowed.
+        is_whole: Whether its values are whole numbers.
     """
 
     id: str
@@ -111,6 +113,7 @@ class Knob:
     needs: str = ""
     log: bool = True
     limits: tuple[float, float] = (0.0, 0.0)
+    is_whole: bool = False
 
     def value(self, place: float | None) -> float:
         """Value at a place from 0 to 1; None is the plain value."""
@@ -118,6 +121,8 @@ class Knob:
             return self.low
         if place is None:
             return self.plain
+        if self.is_whole:
+            return float(round(self.low + (self.high - self.low) * place))
         if self.log:
             return _rounded(self.low * (self.high / self.low) ** place)
         return _rounded(self.low + (self.high - self.low) * place)
@@ -183,6 +188,7 @@ KNOBS = (
     Knob("jitter", "mean random delay over base RTT, at most 10 ms", "", 1e-3, 0.1, 0, True, limits=(0, 0.5)),
     Knob("outage", "time without a rate, once in 50 times as long", "s", 0.02, 0.5, 0, True, limits=(0, 0.5)),
     Knob("rtt_drop", "drop of the tested flow's RTT for 2 ms of each 5 s", "s", 0, 0, 0, True, limits=(0, 0.1)),
+    Knob("flows", "flows of the tested algorithm", "", 1, 1, 1, True, log=False, limits=(1, 64), is_whole=True),
     Knob("pulse", "period of pulses of the datagrams", "s", 0, 0, 0, True, needs="cross", limits=(0, 5)),
     *(
         Knob(f"step{i}", f"factor on the rate after change {i}", "", 1, 1, 1, True, limits=(0.25, 4))
@@ -210,6 +216,11 @@ that changes keeps its mean.
 PLAIN = {knob.id: knob.plain for knob in KNOBS}
 
 
+LINK_KEY = re.compile(r"links\.[^.]+\.(rate|buffer|loss)")
+"""Key of a link that has a knob: a network has one bottleneck, whatever its name."""
+
+DROP_TAIL = "drop-tail"
+
 ATTACK = {"pulse": "0.1..5 s"}
 """Bounds of pulses of cross traffic: the low-rate attack that CC-Fuzz found again (Ray and Seshan, HotNets 2022)."""
 
@@ -219,22 +230,24 @@ CHANGES = {f"step{i}": "0.25..4" for i in STEP_NUMBERS}
 
 @dataclass(frozen=True)
 class Space:
-    """Knobs with the bounds of a search."""
+    """Knobs with the bounds of a search, and the queueing discipline of its networks."""
 
     knobs: tuple[Knob, ...]
+    queue: str = DROP_TAIL
 
     @classmethod
-    def of(cls, bounds: Mapping[str, str]) -> Space:
-        """The knobs with other bounds, by the knob's name.
+    def of(cls, bounds: Mapping[str, str], queue: str = DROP_TAIL) -> Space:
+        """The knobs with other bounds, by the knob's name, or by the key of the link such as ``links.l.rate``.
 
         Raises:
             InputError: A knob is unknown, or its bounds are not allowed.
         """
         names = [knob.id for knob in KNOBS]
+        bounds = {LINK_KEY.sub(r"\1", name): text for name, text in bounds.items()}
         for name in bounds:
             if name not in names:
                 raise InputError(unknown("bound", name, names))
-        return cls(tuple(knob.bounded(bounds[knob.id]) if knob.id in bounds else knob for knob in KNOBS))
+        return cls(tuple(knob.bounded(bounds[knob.id]) if knob.id in bounds else knob for knob in KNOBS), queue)
 
     @property
     def free(self) -> tuple[Knob, ...]:
@@ -290,11 +303,11 @@ def example(bounds: Mapping[str, str]) -> Scenario:
     return network(space.point([0.5] * len(space.free)), (("tested", "newreno"), ("other", "newreno")))
 
 
-def network(point: Point, roles: Iterable[Role]) -> Scenario:
+def network(point: Point, roles: Iterable[Role], queue: str = DROP_TAIL) -> Scenario:
     """Scenario of a point, with the flows of some roles.
 
     Raises:
-        ScenarioError: An algorithm is unknown, or has a parameter that is not allowed.
+        ScenarioError: An algorithm or the queue is unknown, or has a parameter that is not allowed.
     """
     rate, ratio, drop_s = point["rate"], point["rtt_ratio"], min(point["rtt_drop"], point["rtt"] / 2)
     short_s = point["rtt"]
@@ -309,6 +322,8 @@ def network(point: Point, roles: Iterable[Role]) -> Scenario:
         "delay": _time(0.475 * short_s - drop_s / 2),
         "buffer": _buffer(point["buffer"], rate * short_s / PACKET_BITS),
     }
+    if queue != DROP_TAIL:
+        link["queue"] = queue
     if point["loss"]:
         link["loss"] = point["loss"]
     if point["jitter"]:
@@ -327,6 +342,8 @@ def network(point: Point, roles: Iterable[Role]) -> Scenario:
             "processing_time": _time(PACKET_BITS / rate),
             "recovery": RECOVERY,
         }
+        if name == "tested" and point["flows"] > 1:
+            flow["count"] = int(point["flows"])
         if name == TRANSFERS:
             last_s = warmup_s + MEASURED_S - TRANSFER_ROOM_S
             flow |= {"count": TRANSFER_COUNT, "size": "100 kB", "start": f"{_time(warmup_s)}..{_time(last_s)}"}
