@@ -46,6 +46,24 @@ fn steps_after_marks_have_at_most_30_doublings() {
     }
 }
 
+/// Growth by 9 % a round from 1000 segments a second. With a new baseline at a round start, three round starts later the rate is 1.09³ =
+/// 1.295 of it. With one just before a round start, it is 1.09² = 1.188 of it and 1 % more: less than 1.25.
+#[test]
+fn a_baseline_within_a_round_lets_three_round_starts_be_two_rounds() {
+    for (within, rates) in [(false, [1090, 1188, 1295]), (true, [1010, 1101, 1200])] {
+        let mut cc = full(true, Bbr3Phase::Startup);
+        cc.full_pipe = Bbr3FullPipe { bw: 800.0, ..Bbr3FullPipe::default() };
+        cc.model.round_start = !within;
+        cc.check_full_bw_reached(&news(&cc, 0, 100, 1000));
+        assert_eq!((cc.full_pipe.bw, cc.full_pipe.count), (1000.0, 0));
+        cc.model.round_start = true;
+        for (round, rate) in (1..).zip(rates) {
+            cc.check_full_bw_reached(&news(&cc, 100 * round, 100, rate));
+        }
+        assert_eq!(cc.full_pipe.reached, within);
+    }
+}
+
 /// Section 5.3.3.6: with an inflight_longterm of 50.5, 49 segments are in flight after an ACK of one and 50 before it, and not one more has
 /// room: the probe ends. With 48 it does not. Linux has 49 + 2 >= 50.
 #[test]

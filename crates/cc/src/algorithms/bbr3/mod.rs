@@ -57,8 +57,10 @@
 //!   amount (in UP and DOWN, before the ACK) less bw times the time until then. In UP the send quantum that departs then is added.
 //! - **Drain** ends at max_bw's BDP only, after any number of rounds. It begins with new signals of congestion, and inflight_longterm does
 //!   not bound it.
-//! - **A full pipe**: an ACK within a round may show that the rate still grows. Losses that end Startup do not set full_bw_now. ACKs that
-//!   show losses are counted, not ranges. inflight_longterm is then at least max_bw's BDP with room for 3 quanta.
+//! - **A full pipe**: an ACK within a round may show that the rate still grows. Three round starts after it can be little more than two
+//!   rounds, so that growth by 9 % a round (19 % in two rounds) can end Startup: conformance rule S17 fails. In the draft three whole rounds
+//!   pass (30 %). Losses that end Startup do not set full_bw_now. ACKs that show losses are counted, not ranges. inflight_longterm is
+//!   then at least max_bw's BDP with room for 3 quanta.
 //! - **A sample without a rate** starts no round, and is not used for rates, loss rounds or aggregation.
 //! - **Losses of a sample**: a probe also ends by an ACK of a segment since whose departure too much was lost. A loss that ends UP counts for
 //!   the round in DOWN too.
