@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from linux.beside import needs_guest
 pytestmark = [pytest.mark.slow_linux, needs_guest]
 
 
+IPERF3 = shutil.which("iperf3") is not None
+needs_iperf3 = pytest.mark.skipif(not IPERF3, reason="requires iperf3")
+
 SCENARIO = Scenario.from_dict(
     {
         "duration": "5 s",
@@ -32,10 +36,11 @@ SCENARIO = Scenario.from_dict(
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     directory = tmp_path_factory.mktemp("recording") / "out"
-    found = linux.run(SCENARIO, record=str(directory), iperf3=True)
+    found = linux.run(SCENARIO, record=str(directory), iperf3=IPERF3)
     return Result(SCENARIO, found, engine="linux", wall_s=0), directory
 
 
+@needs_iperf3
 def test_iperf3_has_the_goodput_of_the_flow(recorded: tuple[Result, Path]) -> None:
     result, directory = recorded
     measured = read(directory / "iperf3.json")
