@@ -22,7 +22,8 @@
 //! ```
 //!
 //! Differences from a connection of quinn-proto 0.11.19:
-//! - The losses of an ACK come before its acknowledgments. quinn reports them after.
+//! - The losses of an ACK come before its acknowledgments. quinn reports them after: `AckedFirst<Exported<Mine>>`, with [`fullpipe_abi::AckedFirst`],
+//!   does it as well.
 //! - The transport paces at 1.25 windows per RTT, in bursts of ten packets at most. quinn's bursts grow with the rate, up to 2 ms of it.
 //! - A rate that a controller reports in its metrics is not used, as in quinn.
 

@@ -8,9 +8,11 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod acked_first;
 mod export;
 mod records;
 
+pub use acked_first::AckedFirst;
 pub use export::{Controller, table};
 pub use fullpipe_cc::packets;
 pub use records::{CAcked, CPath};
