@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Those of every run of the tests.
-const STANDING: Range<u64> = 0..2000;
+const STANDING: Range<u64> = 0..1000;
 
 /// When a run is given up: 16,384 events times this.
 const PATIENCE: usize = 20;
