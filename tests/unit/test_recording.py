@@ -535,3 +535,7 @@ def test_flent_reads_its_file(tmp_path: Path) -> None:
     (line,) = (line for line in done.stdout.splitlines() if line.strip().startswith("TCP upload::1 "))
     mean = float(line.split()[3])
     assert mean == pytest.approx(flow(result)["goodput_bps"] * 1434 / 1500 / 1e6, rel=0.02)
+    for plot in ("totals", "tcp_cwnd", "tcp_rtt_cdf"):
+        picture = tmp_path / f"{plot}.png"
+        subprocess.run(["flent", "-i", str(tmp_path / "a.flent.gz"), "-p", plot, "-o", str(picture)], check=True)
+        assert picture.read_bytes().startswith(b"\x89PNG")
