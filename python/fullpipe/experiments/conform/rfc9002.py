@@ -227,5 +227,5 @@ RULES = (
     rule("N11", "7.8", "SHOULD", "growth of a paced round of slow start, relative", "1", 1.9, 2.1, paced),
     rule("N12", "6.2, 7.5", "MUST", "smallest window after two probe timeouts, relative", "1", 1, None, probed),
     rule("N13", "7.7", "MUST", "largest burst after idle time", "packets", None, 12, burst),
-    rule("N14", "7.6.2, B.8", "MUST", "ssthresh after persistent congestion, relative", "1", 0.49, 0.51, threshold),
+    rule("N14", "7.6.2, B.8", "MUST", "ssthresh after persistent congestion, relative", "1", 0.498, 0.502, threshold),
 )
