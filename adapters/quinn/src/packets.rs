@@ -139,9 +139,7 @@ impl<F: Factory> Controller for Exported<F> {
 }
 
 impl<F> PacketControl for Exported<F> {
-    fn window_bytes(&self) -> u64 {
-        self.control.window_bytes()
-    }
+    fullpipe_abi::answers_of!(control);
 
     fn on_packet_sent(&mut self, path: &Path, sent: &Sent) {
         self.control.on_packet_sent(path, sent);
@@ -161,9 +159,5 @@ impl<F> PacketControl for Exported<F> {
 
     fn on_mtu(&mut self, path: &Path, max_datagram_bytes: u64) {
         self.control.on_mtu(path, max_datagram_bytes);
-    }
-
-    fn ssthresh_bytes(&self) -> Option<u64> {
-        self.control.ssthresh_bytes()
     }
 }

@@ -180,17 +180,7 @@ impl<F: Factory> Controller for Exported<F> {
 }
 
 impl<F: Factory> PacketControl for Exported<F> {
-    fn window_bytes(&self) -> u64 {
-        self.control.window_bytes()
-    }
-
-    fn pacing_rate_bytes_per_s(&self) -> Option<f64> {
-        self.control.pacing_rate_bytes_per_s()
-    }
-
-    fn send_quantum_bytes(&self) -> u64 {
-        self.control.send_quantum_bytes()
-    }
+    fullpipe_abi::answers_of!(control);
 
     fn on_packet_sent(&mut self, path: &Path, sent: &Sent) {
         self.control.on_packet_sent(path, sent);

@@ -3,7 +3,6 @@
 use crate::{Controller, Param, Start};
 use fullpipe_cc::packets::{Acked, Event, Lost, PacketControl, Path, Rtt, Sent};
 use std::ffi::CStr;
-use std::fmt::Display;
 
 /// Controller that gets the acknowledgments of an ACK before its losses and marks: quinn and noq report them so.
 /// The transport reports losses first ([`PacketControl`]). Losses that a timer finds are reported at once.
@@ -87,41 +86,7 @@ impl<C: PacketControl> PacketControl for AckedFirst<C> {
         self.pass(path, &Event::AckFrequency(threshold, max_ack_delay));
     }
 
-    fn window_bytes(&self) -> u64 {
-        self.control.window_bytes()
-    }
-
-    fn pacing_rate_bytes_per_s(&self) -> Option<f64> {
-        self.control.pacing_rate_bytes_per_s()
-    }
-
-    fn send_quantum_bytes(&self) -> u64 {
-        self.control.send_quantum_bytes()
-    }
-
-    fn marks_app_limited(&self) -> bool {
-        self.control.marks_app_limited()
-    }
-
-    fn ect(&self) -> Option<u8> {
-        self.control.ect()
-    }
-
-    fn ssthresh_bytes(&self) -> Option<u64> {
-        self.control.ssthresh_bytes()
-    }
-
-    fn state(&self) -> &'static str {
-        self.control.state()
-    }
-
-    fn fault(&self) -> Option<&dyn Display> {
-        self.control.fault()
-    }
-
-    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        self.control.inspect(visit);
-    }
+    crate::answers_of!(control);
 }
 
 impl<C: Controller> Controller for AckedFirst<C> {

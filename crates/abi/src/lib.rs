@@ -160,3 +160,45 @@ macro_rules! export {
         }
     };
 }
+
+/// Methods of [`PacketControl`](packets::PacketControl) that only read the controller, for one that wraps another in its field `$control`.
+#[macro_export]
+macro_rules! answers_of {
+    ($control:ident) => {
+        fn window_bytes(&self) -> u64 {
+            self.$control.window_bytes()
+        }
+
+        fn pacing_rate_bytes_per_s(&self) -> Option<f64> {
+            self.$control.pacing_rate_bytes_per_s()
+        }
+
+        fn send_quantum_bytes(&self) -> u64 {
+            self.$control.send_quantum_bytes()
+        }
+
+        fn marks_app_limited(&self) -> bool {
+            self.$control.marks_app_limited()
+        }
+
+        fn ect(&self) -> Option<u8> {
+            self.$control.ect()
+        }
+
+        fn ssthresh_bytes(&self) -> Option<u64> {
+            self.$control.ssthresh_bytes()
+        }
+
+        fn state(&self) -> &'static str {
+            self.$control.state()
+        }
+
+        fn fault(&self) -> Option<&dyn std::fmt::Display> {
+            self.$control.fault()
+        }
+
+        fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+            self.$control.inspect(visit);
+        }
+    };
+}
