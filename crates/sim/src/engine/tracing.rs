@@ -61,7 +61,7 @@ pub fn received(trace: &mut Trace, segment: &Segment) {
 /// A TCP receiver sends an ACK.
 pub fn replied(trace: &mut Trace, flow: u32, arrival: &Arrival, note: Option<&AckNote>) {
     if let Some(tracer) = trace {
-        tracer.replied(flow, arrival.receiver_stamp, arrival, note);
+        tracer.replied(flow, arrival, note);
     }
 }
 

@@ -206,9 +206,9 @@ impl Tracer {
     }
 
     /// A TCP receiver sends an ACK.
-    pub fn replied(&mut self, flow: u32, now: Nanos, arrival: &Arrival, note: Option<&AckNote>) {
+    pub fn replied(&mut self, flow: u32, arrival: &Arrival, note: Option<&AckNote>) {
         if let Some((Some(pcap), _)) = self.flows.get_mut(flow as usize) {
-            pcap.replied(now, arrival, note);
+            pcap.replied(arrival, note);
         }
     }
 

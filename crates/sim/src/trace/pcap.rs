@@ -251,9 +251,9 @@ impl Pcap {
     }
 
     /// The receiver sends an ACK.
-    pub fn replied(&mut self, now: Nanos, arrival: &Arrival, note: Option<&AckNote>) {
+    pub fn replied(&mut self, arrival: &Arrival, note: Option<&AckNote>) {
         if self.away.is_some() {
-            self.put_ack(now, arrival, note);
+            self.put_ack(arrival.receiver_stamp, arrival, note);
         }
     }
 
