@@ -66,14 +66,12 @@ class Socket:
 
     def rate(self, key: str) -> float | None:
         """Rate of a key in bit/s. A rate without ``-n`` has three digits and a suffix."""
-        found = RATE.match(self.words.get(key, "").partition("/")[0])
-        return float(found[1]) * FACTORS[found[2]] if found else None
+        return _rate(self.words.get(key, "").partition("/")[0])
 
     @property
     def bbr_bps(self) -> float | None:
         """BBR's estimate of the bandwidth, of ``bbr:(bw:9610000bps,mrtt:40.1)``."""
-        found = RATE.match(self.words.get("bbr", "").partition("bw:")[2].partition(",")[0])
-        return float(found[1]) * FACTORS[found[2]] if found else None
+        return _rate(self.words.get("bbr", "").partition("bw:")[2].partition(",")[0])
 
     def milliseconds(self, key: str) -> float | None:
         """Duration of a key such as ``busy:120ms(3.1%)`` in seconds."""
@@ -294,6 +292,12 @@ def _read_words(socket: Socket, line: str) -> None:
 def _end(text: str) -> str:
     """An end of a connection. IPv4 addresses in IPv6 form become plain."""
     return MAPPED.sub(lambda found: found[1], text)
+
+
+def _rate(text: str) -> float | None:
+    """Rate in bit/s; None where the text is none."""
+    found = RATE.match(text)
+    return float(found[1]) * FACTORS[found[2]] if found else None
 
 
 def _number(text: str | None) -> float | None:
